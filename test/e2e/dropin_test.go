@@ -63,9 +63,9 @@ func TestDropInForXTunersOwnCollector(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	collector := harness.Start(t, exec.Command(program, "--config", config)) //nolint:noctx // ended by the test's clean-up
+	collector := harness.Start(t, exec.Command(program, "--config", config))
 	harness.WaitFor(t, 3*time.Second, "the port, as long as XTuner waits", func() error {
-		conn, err := net.DialTimeout("tcp", address, time.Second) //nolint:noctx // bounded by its own time
+		conn, err := net.DialTimeout("tcp", address, time.Second)
 		if err == nil {
 			err = conn.Close()
 		}

@@ -77,7 +77,7 @@ func post(t *testing.T, method, url, contentType string, body []byte) (code int,
 // sendNoise sends bytes that are no HTTP, and waits until the other side has closed or answered.
 func sendNoise(t *testing.T, address string) {
 	t.Helper()
-	conn, err := net.DialTimeout("tcp", address, 5*time.Second) //nolint:noctx // bounded by its own time
+	conn, err := net.DialTimeout("tcp", address, 5*time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}

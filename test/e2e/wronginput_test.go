@@ -42,8 +42,10 @@ func TestWrongRequests(t *testing.T) {
 		{"cut protobuf", http.MethodPost, "/v1/traces", protobuf, tooLarge[:1000], http.StatusBadRequest},
 		{"no JSON", http.MethodPost, "/v1/traces", jsonType, []byte("{"), http.StatusBadRequest},
 		{"JSON of another kind", http.MethodPost, "/v1/traces", jsonType, []byte(`{"resourceSpans": 7}`), http.StatusBadRequest},
-		{"bad trace id", http.MethodPost, "/v1/traces", jsonType,
-			[]byte(`{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"xyz","spanId":"eee19b7ec3c1b174"}]}]}]}`), http.StatusBadRequest},
+		{
+			"bad trace id", http.MethodPost, "/v1/traces", jsonType,
+			[]byte(`{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"xyz","spanId":"eee19b7ec3c1b174"}]}]}]}`), http.StatusBadRequest,
+		},
 		{"too large", http.MethodPost, "/v1/traces", protobuf, tooLarge, http.StatusBadRequest},
 		{"metrics, for which there is no pipeline", http.MethodPost, "/v1/metrics", protobuf, nil, http.StatusNotFound},
 	} {
@@ -134,7 +136,7 @@ func TestWrongStarts(t *testing.T) {
 	})
 	t.Run("a data folder without write permission", func(t *testing.T) {
 		data := filepath.Join(harness.WorldTempDir(t), "data")
-		if err := os.Mkdir(data, 0o555); err != nil { //nolint:gosec // readable on purpose
+		if err := os.Mkdir(data, 0o555); err != nil {
 			t.Fatal(err)
 		}
 		requireEnds(t, harness.LaunchCollector(t, harness.CollectorSettings{Data: data, Unprivileged: true}), data, "permission denied")

@@ -70,7 +70,7 @@ func LaunchCollector(t *testing.T, set CollectorSettings) *Collector {
 		dir := WorldTempDir(t)
 		binary, set.Config = copyFile(t, binary, dir, 0o755), copyFile(t, set.Config, dir, 0o644)
 	}
-	cmd := exec.Command(binary, "--config", set.Config) //nolint:noctx // ended by the test's clean-up
+	cmd := exec.Command(binary, "--config", set.Config)
 	if set.Unprivileged && os.Geteuid() == 0 {
 		const nobody = 65534
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
@@ -110,7 +110,7 @@ func WorldTempDir(t *testing.T) string {
 	dir := t.TempDir()
 	// t.TempDir makes a folder for its owner alone and one below it for each call.
 	for _, d := range []string{filepath.Dir(dir), dir} {
-		if err := os.Chmod(d, 0o755); err != nil { //nolint:gosec // for every user, on purpose
+		if err := os.Chmod(d, 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -136,7 +136,7 @@ func FreePorts(t *testing.T, n int) []string {
 	addresses := make([]string, n)
 	for i := range addresses {
 		// All are held until the last is found, so that no two are the same.
-		l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // returns at once
+		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -32,7 +32,7 @@ func StartJaeger(t *testing.T) *Jaeger {
 func StartJaegerAt(t *testing.T, otlp string, others []string) *Jaeger {
 	t.Helper()
 	j := &Jaeger{OTLP: otlp, query: others[0]}
-	cmd := exec.Command(jaegerBinary(t), "--config", //nolint:noctx // ended by the test's clean-up
+	cmd := exec.Command(jaegerBinary(t), "--config",
 		filepath.Join(Root(t), "internal", "tools", "jaeger", "jaeger.yaml"))
 	cmd.Env = append(os.Environ(),
 		"JAEGER_OTLP_GRPC="+j.OTLP,

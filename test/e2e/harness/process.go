@@ -72,8 +72,7 @@ func (p *Process) Wait(within time.Duration) int {
 		p.Kill()
 		return -1
 	}
-	var exit *exec.ExitError
-	if errors.As(p.err, &exit) {
+	if exit, ok := errors.AsType[*exec.ExitError](p.err); ok {
 		return exit.ExitCode()
 	}
 	return 0

@@ -53,7 +53,7 @@ func StartTraining(t *testing.T, set TrainingSettings) *Training {
 			args = append(args, flag, value)
 		}
 	}
-	cmd := exec.Command(python, args...) //nolint:noctx // ended by the test's clean-up
+	cmd := exec.Command(python, args...)
 	// What the shell of the developer exports must not reach the SDK.
 	cmd.Env = append(withoutOTel(os.Environ()), "PYTHONDONTWRITEBYTECODE=1")
 	tr.process = Start(t, cmd)
@@ -99,7 +99,7 @@ func StartGateway(t *testing.T, endpoint, run string, requests int) *Gateway {
 		Missing(t, "the OpenTelemetry SDK for JavaScript", "install node and npm")
 	}
 	g := &Gateway{ledger: &strings.Builder{}}
-	cmd := exec.Command("node", filepath.Join(Root(t), "test", "e2e", "producers", "gateway.cjs"), //nolint:noctx // ended by the test's clean-up
+	cmd := exec.Command("node", filepath.Join(Root(t), "test", "e2e", "producers", "gateway.cjs"),
 		endpoint, run, strconv.Itoa(requests))
 	cmd.Env = append(withoutOTel(os.Environ()), "NODE_PATH="+modules)
 	cmd.Stdout = g.ledger
