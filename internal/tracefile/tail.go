@@ -119,7 +119,7 @@ func (b *TailBatch) ReadAgain(from, to int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // it was only read
 	if fingerprint, err := tailFingerprint(f); err != nil || fingerprint != b.file.fingerprint {
 		return nil, errors.Join(errTailAnotherFile, err)
 	}
@@ -249,7 +249,7 @@ func (t *Tail) Save() {
 	if len(changes) == 0 {
 		return
 	}
-	err := os.MkdirAll(t.places.dir, 0o755)
+	err := os.MkdirAll(t.places.dir, 0o750)
 	for _, c := range changes {
 		if err == nil {
 			err = t.places.save(c.file.fingerprint, c.path, c.offset)

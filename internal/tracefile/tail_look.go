@@ -92,7 +92,7 @@ func (t *Tail) lookAt(path string) (tailLook, error) {
 	if err != nil {
 		return tailLook{}, err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // it was only read
 	if info, err = f.Stat(); err != nil {
 		return tailLook{}, err
 	}
@@ -164,7 +164,7 @@ func (t *Tail) lineEnd(look tailLook) int64 {
 	if err != nil {
 		return 0
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // it was only read
 	end, err := tailLineEnd(f, look.info.Size())
 	if err != nil {
 		return 0

@@ -12,8 +12,8 @@ import (
 
 func TestCheckLoop(t *testing.T) {
 	dir := t.TempDir()
-	real := filepath.Join(dir, "real")
-	require.NoError(t, os.Mkdir(real, 0o700))
+	folder := filepath.Join(dir, "real")
+	require.NoError(t, os.Mkdir(folder, 0o700))
 	require.NoError(t, os.Symlink("real", filepath.Join(dir, "link")))
 	for _, tc := range []struct {
 		include, path string

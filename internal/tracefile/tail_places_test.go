@@ -1,6 +1,8 @@
 package tracefile
 
 import (
+	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,55 +16,44 @@ import (
 
 // Every way in which a place can be spoiled: reading begins anew, it is told, the next place is good.
 func TestTailPlace_Faults(t *testing.T) {
-	for name, tc := range map[string]struct {
-		spoil func(t *testing.T, place string)
+	for _, tc := range []struct {
+		name  string
+		spoil func(place, file string) error
 		want  TailEventKind
 	}{
-		"zeroed": {func(t *testing.T, place string) {
-			info, err := os.Stat(place)
-			require.NoError(t, err)
-			require.NoError(t, os.WriteFile(place, make([]byte, info.Size()), 0o600))
+		{"zeroed", func(place, _ string) error { return os.WriteFile(place, make([]byte, 120), 0o600) }, TailPlaceDamaged},
+		{"emptied", func(place, _ string) error { return os.Truncate(place, 0) }, TailPlaceDamaged},
+		{"truncated", func(place, _ string) error { return os.Truncate(place, 30) }, TailPlaceDamaged},
+		{"a changed digit", func(place, _ string) error { return replaceInFile(place, `"offset":4`, `"offset":2`) }, TailPlaceDamaged},
+		{"huge", func(place, _ string) error { return os.WriteFile(place, make([]byte, tailPlaceMost+1), 0o600) }, TailPlaceDamaged},
+		{"a folder", func(place, _ string) error {
+			return errors.Join(os.Remove(place), os.Mkdir(place, 0o700))
 		}, TailPlaceDamaged},
-		"emptied":   {func(t *testing.T, place string) { require.NoError(t, os.Truncate(place, 0)) }, TailPlaceDamaged},
-		"truncated": {func(t *testing.T, place string) { require.NoError(t, os.Truncate(place, 30)) }, TailPlaceDamaged},
-		"a changed digit": {func(t *testing.T, place string) {
-			replaceInFile(t, place, `"offset":4`, `"offset":2`)
-		}, TailPlaceDamaged},
-		"huge": {func(t *testing.T, place string) {
-			require.NoError(t, os.WriteFile(place, make([]byte, tailPlaceMost+1), 0o600))
-		}, TailPlaceDamaged},
-		"a folder": {func(t *testing.T, place string) {
-			require.NoError(t, os.Remove(place))
-			require.NoError(t, os.Mkdir(place, 0o700))
-		}, TailPlaceDamaged},
-		"unreadable": {func(t *testing.T, place string) {
-			require.NoError(t, os.Remove(place))
-			require.NoError(t, os.Symlink(filepath.Base(place), place)) // also for root
+		{"unreadable, also for root", func(place, _ string) error {
+			return errors.Join(os.Remove(place), os.Symlink(filepath.Base(place), place))
 		}, TailPlaceUnreadable},
-		"of another file": {func(t *testing.T, place string) {
+		{"of another file", func(place, _ string) error {
 			other := tailPlaces{dir: filepath.Dir(place), reader: "run_file/test"}
-			require.NoError(t, other.save("abc", "/other.jsonl", 2))
-			require.NoError(t, os.Rename(other.file("abc"), place))
+			return errors.Join(other.save("abc", "/other.jsonl", 2), os.Rename(other.file("abc"), place))
 		}, TailPlaceForeign},
-		"of another reader": {func(t *testing.T, place string) {
+		{"of another reader", func(place, fingerprint string) error {
 			other := tailPlaces{dir: filepath.Dir(place), reader: "run_file/other"}
-			fingerprint := fingerprintOf(t, filepath.Join(filepath.Dir(filepath.Dir(place)), "traces.jsonl"))
-			require.NoError(t, other.save(fingerprint, "/traces.jsonl", 2))
-			require.NoError(t, os.Rename(other.file(fingerprint), place))
+			return errors.Join(other.save(fingerprint, "/traces.jsonl", 2), os.Rename(other.file(fingerprint), place))
 		}, TailPlaceForeign},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tc.name, func(t *testing.T) {
 			x := newTailFixture(t, nil)
 			x.write(t, "traces.jsonl", "1\n2\n")
 			x.deliver(t)
 			x.Save()
-			place := x.places.file(fingerprintOf(t, x.path("traces.jsonl")))
-			tc.spoil(t, place)
+			fingerprint := fingerprintOf(t, x.path("traces.jsonl"))
+			place := x.places.file(fingerprint)
+			require.NoError(t, tc.spoil(place, fingerprint))
 			x.crash(t)
 			assert.Equal(t, "1\n2\n", x.deliver(t))
 			require.Len(t, x.seenEvents(tc.want), 1)
 			require.Len(t, x.seenEvents(TailFileFound), 1)
-			if name == "a folder" {
+			if tc.name == "a folder" {
 				require.NoError(t, os.Remove(place))
 			}
 			x.Save()
@@ -149,10 +140,14 @@ func TestTailPlace_Prune(t *testing.T) {
 	assert.WithinDuration(t, now, info.ModTime(), time.Minute)
 }
 
-func replaceInFile(t *testing.T, path, old, replacement string) {
-	t.Helper()
+func replaceInFile(path, old, replacement string) error {
 	data, err := os.ReadFile(path)
-	require.NoError(t, err)
-	require.Contains(t, string(data), old)
-	require.NoError(t, os.WriteFile(path, []byte(strings.Replace(string(data), old, replacement, 1)), 0o600))
+	if err != nil {
+		return err
+	}
+	changed := strings.Replace(string(data), old, replacement, 1)
+	if changed == string(data) {
+		return fmt.Errorf("%s holds no %s", path, old)
+	}
+	return os.WriteFile(path, []byte(changed), 0o600)
 }

@@ -20,7 +20,7 @@ func (t *Tail) readBatch(f *tailFile) *TailBatch {
 		t.block(f, err)
 		return nil
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }() // it was only read
 	size, err := t.verify(f, file)
 	if err != nil {
 		t.block(f, err)
