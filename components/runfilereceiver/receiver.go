@@ -117,6 +117,7 @@ func (r *runFileReceiver) Start(ctx context.Context, host component.Host) error 
 	ctx, cancel := context.WithCancel(tracefile.WithTail(context.WithoutCancel(ctx), r.cfg.Include))
 	r.cancel, r.running = cancel, true
 	r.tasks.Go(func() { r.read(ctx) })
+	r.tasks.Go(func() { r.watch(ctx) })
 	return nil
 }
 
@@ -199,6 +200,13 @@ func (r *runFileReceiver) read(ctx context.Context) {
 			defer budget.give(n)
 			r.process(ctx, d, batch)
 		})
+	}
+}
+
+// watch has the gate see a backend that gives no answer, also where nobody asks for the metrics.
+func (r *runFileReceiver) watch(ctx context.Context) {
+	for sleep(ctx, r.timing.stall/10) == nil {
+		r.gate.up()
 	}
 }
 
