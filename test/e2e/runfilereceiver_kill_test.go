@@ -7,6 +7,7 @@ import (
 	"math/rand"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -20,28 +21,38 @@ import (
 func TestRunFileReceiver_KilledInMidBacklog(t *testing.T) {
 	for _, retry := range everyRetry {
 		t.Run("retry "+retry, func(t *testing.T) {
-			address, data := harness.FreePorts(t, 1)[0], t.TempDir()
-			t.Setenv("RUNSPAN_TEST_BATCH", "65536")
-			c := startTail(t, harness.CollectorSettings{Jaeger: address}, retry)
-			sent := sendBacklog(t, c, 400, 100)
-			backend := startBackend(t, address, data)
+			// 400 lines, one a batch, 8 at a time: 7.5 s in all, longer than the five lives.
+			backend := newMemoryBackend(t, func(ptrace.Traces) error { time.Sleep(150 * time.Millisecond); return nil })
+			backend.down(t)
+			t.Setenv("RUNSPAN_TEST_BATCH", "40000")
+			c := startTail(t, harness.CollectorSettings{Jaeger: backend.address}, retry)
+			sent := sendBacklog(t, c, 400, 20, 2000)
+			backend.up(t)
 			kills := killFiveTimes(t, &c, func() *harness.Collector {
-				return startTail(t, harness.CollectorSettings{Jaeger: address, Data: c.Data}, retry)
+				return startTail(t, harness.CollectorSettings{Jaeger: backend.address, Data: c.Data}, retry)
 			})
-			got := waitArrived(t, backend.TraceFile(), sent)
+			if size := fileSize(t, c.TraceFile()); kills[len(kills)-1] >= size {
+				t.Fatalf("the last kill was behind the backlog: %v of %d", kills, size)
+			}
+			harness.WaitFor(t, 60*time.Second, "every span", func() error {
+				if n := len(unique(backend.spans())); n < len(sent) {
+					return fmt.Errorf("%d so far", n)
+				}
+				return nil
+			})
 			waitMetric(t, c, 0, "otelcol_receiver_run_file_backlog_bytes")
-			got = readSoFar(t, backend.TraceFile())
-			harness.RequireSameSpans(t, sent, unique(got))
-			requireOnlyAgainSince(t, c.TraceFile(), kills, got)
+			harness.RequireSameSpans(t, sent, unique(backend.spans()))
+			requireOnlyAgainSince(t, c.TraceFile(), kills, backend.spans())
 		})
 	}
 }
 
-// sendBacklog sends requests of spans to a collector and returns them.
-func sendBacklog(t *testing.T, c *harness.Collector, requests, spansEach int) []harness.Span {
+// sendBacklog sends requests of spans, each with a text of some bytes, to a collector and returns
+// them.
+func sendBacklog(t *testing.T, c *harness.Collector, requests, spansEach, text int) []harness.Span {
 	t.Helper()
 	for i := range requests {
-		td := spanWithAttribute("backlog")
+		td := spanWithAttribute(strings.Repeat("x", text))
 		spans := td.ResourceSpans().At(0).ScopeSpans().At(0).Spans()
 		for spans.Len() < spansEach {
 			spans.At(0).CopyTo(spans.AppendEmpty())
@@ -71,7 +82,7 @@ func killFiveTimes(t *testing.T, c **harness.Collector, start func() *harness.Co
 	var at []int64
 	for range 5 {
 		// Shorter and longer than the second between two places.
-		time.Sleep(time.Duration(100+random.Intn(1400)) * time.Millisecond)
+		time.Sleep(time.Duration(600+random.Intn(1000)) * time.Millisecond)
 		(*c).Kill()
 		place := int64(0)
 		for _, offset := range places(t, *c) {
