@@ -105,10 +105,10 @@ func (q *request) inherited(trace pcommon.TraceID, inRequest map[pcommon.TraceID
 	switch {
 	case !ok || here == twoRuns:
 		return here
-	case before == noRun:
+	case before == nil:
 		return twoRuns
 	}
-	d := q.index(before.Value())
+	d := q.index(*before)
 	if here >= 0 && here != d {
 		return twoRuns
 	}

@@ -3,7 +3,6 @@ package runidprocessor
 import (
 	"context"
 	"time"
-	"unique"
 
 	"go.opentelemetry.io/collector/client"
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -63,7 +62,7 @@ type request struct {
 // namedRun is a run that a request names.
 type namedRun struct {
 	id     string
-	shared run // for the trace memory
+	shared *string // for the trace memory
 }
 
 // resource is what is known of one resource of a request.
@@ -75,12 +74,12 @@ type resource struct {
 }
 
 // taughtSize is how many traces a request keeps in mind of those whose run it told the memory:
-// spans of one trace come together or nearly so, and the memory costs a lock. A power of two.
-const taughtSize = 128
+// spans of one trace come together or nearly so, and the memory costs a lock. What 7 bits tell apart.
+const taughtSize = 1 << 7
 
 type taught struct {
 	trace pcommon.TraceID
-	run   decision
+	again decision // the run + 1; 0: none
 }
 
 func newRequest(p *runIDProcessor) *request {
@@ -94,28 +93,20 @@ func (q *request) begin(ctx context.Context) {
 	}
 	if q.p.memory != nil {
 		q.now = q.p.clock()
-		for i := range q.taught {
-			q.taught[i].run = undecided
-		}
 	}
 }
 
 // release forgets everything of the request, so that it keeps none of its data alive.
 func (q *request) release() {
-	p := q.p
 	clear(q.runs)
 	clear(q.byRun)
 	clear(q.resources)
 	q.splitter.reset()
-	*q = request{
-		p:         p,
-		runs:      q.runs[:0],
-		byRun:     q.byRun,
-		decisions: q.decisions[:0],
-		resources: q.resources[:0],
-		splitter:  q.splitter,
-	}
-	p.requests.Put(q)
+	clear(q.taught[:])
+	q.runs, q.decisions, q.resources = q.runs[:0], q.decisions[:0], q.resources[:0]
+	q.last, q.undecided, q.metadata = 0, 0, ""
+	q.bySource, q.ignored, q.refused = [numSources]int{}, [numIgnored]int{}, [numRefused]int{}
+	q.p.requests.Put(q)
 }
 
 // readAll decides and tags every span whose run is named by itself, its resource or the headers.
@@ -227,7 +218,7 @@ func (q *request) index(id string) decision {
 		d = decision(len(q.runs))
 		n := namedRun{id: id}
 		if q.p.memory != nil {
-			n.shared = unique.Make(id)
+			n.shared = q.p.memory.runs.share(id)
 		}
 		q.runs = append(q.runs, n)
 		q.byRun[id] = d
@@ -241,10 +232,11 @@ func (q *request) learn(trace pcommon.TraceID, d decision) {
 	if q.p.memory == nil {
 		return
 	}
-	t := &q.taught[hashTrace(trace)%taughtSize]
-	if t.run == d && t.trace == trace {
+	hash := q.p.memory.hash(trace)
+	t := &q.taught[hash>>57]
+	if t.again == d+1 && t.trace == trace {
 		return
 	}
-	t.trace, t.run = trace, d
-	q.p.memory.learn(trace, q.runs[d].shared, q.now)
+	t.trace, t.again = trace, d+1
+	q.p.memory.learn(trace, hash, q.runs[d].shared, q.now)
 }

@@ -1,11 +1,10 @@
 package runidprocessor
 
 import (
-	"encoding/binary"
+	"hash/maphash"
 	"sync"
 	"sync/atomic"
 	"time"
-	"unique"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 )
@@ -16,20 +15,16 @@ const (
 	traceShards = 64
 
 	// shardedFrom is the max_traces from which on there is more than one shard: with fewer traces
-	// a shard would hold so few that the one forgotten is not the oldest of all.
+	// a shard would hold so few that what it forgets is far from the oldest of all.
 	shardedFrom = 16 * traceShards
 )
 
-// run is a run id, stored once however many traces name it: an id may take 256 bytes.
-type run = unique.Handle[string]
-
-// noRun stands for the run of a trace that named two.
-var noRun run
-
-// traceMemory remembers which run the spans of a trace named. It holds at most max traces: the one
-// that was longest not named is forgotten first.
+// traceMemory remembers which run the spans of a trace named. It holds at most max traces; those
+// that were not named again since they were last looked over are forgotten first.
 type traceMemory struct {
+	seed   maphash.Seed // a fixed hash would let a client choose ids that make the memory slow
 	shards []traceShard
+	runs   sharedRuns
 	max    int64
 	maxAge time.Duration
 
@@ -39,21 +34,21 @@ type traceMemory struct {
 	evictedBySize atomic.Int64
 }
 
-// traceShard holds a part of the traces, in a list from the one named last to the one that was
-// longest not named. entries[0] is the end of the list on both sides.
+// traceShard holds a part of the traces. Nearly all that it costs is waiting for memory, so it
+// touches little of it: a new trace reads and writes one place in the index, one in the entries
+// (mostly beside the one before), and when it pushes out another, that one's place in the index.
 type traceShard struct {
 	mu      sync.Mutex
-	index   map[pcommon.TraceID]uint32
+	index   traceIndex
 	entries []traceEntry
-	free    uint32 // the first of a list of free entries, linked by next; 0: none
+	free    []uint32 // entries that hold no trace
+	hand    int      // the entry that is looked over next when one must go
 }
 
 type traceEntry struct {
-	trace pcommon.TraceID
-	run   run
-	named time.Duration // when a span last named the run
-	prev  uint32        // the entry named next after this one
-	next  uint32        // the entry named next before this one
+	trace pcommon.TraceID // zero: the entry is free
+	run   *string         // nil: the trace named two
+	named time.Duration   // when a span last named the run; odd: since the hand passed
 }
 
 func newTraceMemory(maxTraces int, maxAge time.Duration) *traceMemory {
@@ -61,58 +56,60 @@ func newTraceMemory(maxTraces int, maxAge time.Duration) *traceMemory {
 	if maxTraces >= shardedFrom {
 		n = traceShards
 	}
-	m := &traceMemory{shards: make([]traceShard, n), max: int64(maxTraces), maxAge: maxAge}
+	m := &traceMemory{
+		seed:   maphash.MakeSeed(),
+		shards: make([]traceShard, n),
+		max:    int64(maxTraces),
+		maxAge: maxAge,
+	}
+	m.runs.seed = m.seed
 	for i := range m.shards {
-		m.shards[i].index = map[pcommon.TraceID]uint32{}
-		m.shards[i].entries = make([]traceEntry, 1)
+		m.shards[i].index = newTraceIndex()
 	}
 	return m
 }
 
-func (m *traceMemory) shard(trace pcommon.TraceID) *traceShard {
-	return &m.shards[hashTrace(trace)>>58&uint64(len(m.shards)-1)]
+func (m *traceMemory) hash(trace pcommon.TraceID) uint64 {
+	return maphash.Bytes(m.seed, trace[:])
 }
 
-// hashTrace spreads trace ids. Both halves count: some producers fill only one.
-func hashTrace(trace pcommon.TraceID) uint64 {
-	h := binary.LittleEndian.Uint64(trace[:8]) ^ binary.LittleEndian.Uint64(trace[8:])
-	return h * 0x9e3779b97f4a7c15 // 2^64 divided by the golden ratio: every bit reaches the highest ones
+func (m *traceMemory) shard(hash uint64) *traceShard {
+	return &m.shards[hash>>32%uint64(len(m.shards))]
 }
 
-// learn remembers that a span of trace named r at the time now.
-func (m *traceMemory) learn(trace pcommon.TraceID, r run, now time.Duration) {
-	s := m.shard(trace)
+// learn remembers that a span of trace, whose hash is given, named run, one of m.runs, at the time
+// now.
+func (m *traceMemory) learn(trace pcommon.TraceID, hash uint64, run *string, now time.Duration) {
+	s := m.shard(hash)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.expire(m, now)
-	i, known := s.index[trace]
-	if !known {
-		i = s.add(m)
-		if i == 0 {
-			return
-		}
-		s.entries[i].trace, s.entries[i].run = trace, r
-		s.index[trace] = i
-	} else {
-		s.unlink(i)
-		if e := &s.entries[i]; e.run != r && e.run != noRun {
-			e.run = noRun
+	if i, known := s.find(trace, hash); known {
+		e := &s.entries[i]
+		if e.run != nil && e.run != run && *e.run != *run {
+			e.run = nil
 			m.conflicts.Add(1)
 		}
+		e.named = max(e.named, now) | 1
+		return
 	}
-	s.entries[i].named = max(now, s.entries[s.entries[0].next].named)
-	s.linkFirst(i)
+	i, ok := s.allot(m)
+	if !ok {
+		return
+	}
+	s.entries[i] = traceEntry{trace: trace, run: run, named: now &^ 1}
+	s.index.put(uint32(hash), i)
 }
 
-// lookup returns the run of trace: ok is false if the trace is not remembered, and the run is noRun
-// if it named two.
-func (m *traceMemory) lookup(trace pcommon.TraceID, now time.Duration) (r run, ok bool) {
-	s := m.shard(trace)
+// lookup returns the run of trace: ok is false if the trace is not remembered, and run is nil if
+// it named two.
+func (m *traceMemory) lookup(trace pcommon.TraceID, now time.Duration) (run *string, ok bool) {
+	hash := m.hash(trace)
+	s := m.shard(hash)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i, ok := s.index[trace]
+	i, ok := s.find(trace, hash)
 	if !ok || m.expired(&s.entries[i], now) {
-		return noRun, false
+		return nil, false
 	}
 	return s.entries[i].run, true
 }
@@ -122,7 +119,14 @@ func (m *traceMemory) expire(now time.Duration) {
 	for i := range m.shards {
 		s := &m.shards[i]
 		s.mu.Lock()
-		s.expire(m, now)
+		for i := range s.entries {
+			if e := &s.entries[i]; !e.trace.IsEmpty() && m.expired(e, now) {
+				s.forget(m, uint32(i))
+				s.free = append(s.free, uint32(i))
+				m.remembered.Add(-1)
+				m.evictedByAge.Add(1)
+			}
+		}
 		s.mu.Unlock()
 	}
 }
@@ -131,29 +135,28 @@ func (m *traceMemory) expired(e *traceEntry, now time.Duration) bool {
 	return now-e.named >= m.maxAge
 }
 
-func (s *traceShard) expire(m *traceMemory, now time.Duration) {
-	for i := s.entries[0].prev; i != 0 && m.expired(&s.entries[i], now); i = s.entries[0].prev {
-		s.remove(i)
-		m.remembered.Add(-1)
-		m.evictedByAge.Add(1)
+// find returns the entry of trace.
+func (s *traceShard) find(trace pcommon.TraceID, hash uint64) (uint32, bool) {
+	for i := range s.index.like(uint32(hash)) {
+		if s.entries[i].trace == trace {
+			return i, true
+		}
 	}
+	return 0, false
 }
 
-// add returns a free entry, at the cost of the shard's oldest if the memory is full; 0 if the
-// shard has none to give, as may happen where trace ids are far from random.
-func (s *traceShard) add(m *traceMemory) uint32 {
+// allot returns an entry for a new trace, at the cost of another of the shard if the memory is
+// full. It is false if the shard has none to give, which takes ids that are far from random.
+func (s *traceShard) allot(m *traceMemory) (uint32, bool) {
 	if m.remembered.Add(1) > m.max {
 		m.remembered.Add(-1)
 		m.evictedBySize.Add(1)
-		oldest := s.entries[0].prev
-		if oldest == 0 {
-			return 0
-		}
-		s.remove(oldest)
+		return s.evict(m)
 	}
-	if i := s.free; i != 0 {
-		s.free = s.entries[i].next
-		return i
+	if last := len(s.free) - 1; last >= 0 {
+		i := s.free[last]
+		s.free = s.free[:last]
+		return i, true
 	}
 	if len(s.entries) == cap(s.entries) {
 		// By an eighth, where append takes a quarter: free room is part of the bytes a trace costs.
@@ -162,25 +165,30 @@ func (s *traceShard) add(m *traceMemory) uint32 {
 		s.entries = grown
 	}
 	s.entries = append(s.entries, traceEntry{})
-	return uint32(len(s.entries) - 1)
+	return uint32(len(s.entries) - 1), true
 }
 
-func (s *traceShard) remove(i uint32) {
-	s.unlink(i)
-	delete(s.index, s.entries[i].trace)
-	s.entries[i] = traceEntry{next: s.free}
-	s.free = i
+// evict forgets a trace and returns its entry. The hand goes round the entries in the order in
+// which they came, and spares once those that were named again since it passed them.
+func (s *traceShard) evict(m *traceMemory) (uint32, bool) {
+	for range 2 * len(s.entries) {
+		i := s.hand
+		s.hand = (i + 1) % len(s.entries)
+		e := &s.entries[i]
+		if e.trace.IsEmpty() {
+			continue
+		}
+		if e.named&1 == 1 {
+			e.named &^= 1
+			continue
+		}
+		s.forget(m, uint32(i))
+		return uint32(i), true
+	}
+	return 0, false
 }
 
-func (s *traceShard) unlink(i uint32) {
-	e := &s.entries[i]
-	s.entries[e.prev].next = e.next
-	s.entries[e.next].prev = e.prev
-}
-
-func (s *traceShard) linkFirst(i uint32) {
-	first := s.entries[0].next
-	s.entries[i].prev, s.entries[i].next = 0, first
-	s.entries[first].prev = i
-	s.entries[0].next = i
+func (s *traceShard) forget(m *traceMemory, i uint32) {
+	s.index.remove(uint32(m.hash(s.entries[i].trace)), i)
+	s.entries[i] = traceEntry{}
 }
