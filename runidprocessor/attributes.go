@@ -148,3 +148,16 @@ func putText(v pcommon.Value, s string) {
 		v.SetStr(s)
 	}
 }
+
+// removeKey takes key out of m and says whether it was there. Unlike Map.Remove it keeps the order
+// of the others.
+func removeKey(m pcommon.Map, key string) (was bool) {
+	m.RemoveIf(func(k string, _ pcommon.Value) bool {
+		if k != key {
+			return false
+		}
+		was = true
+		return true
+	})
+	return was
+}

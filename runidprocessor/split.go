@@ -128,7 +128,7 @@ type resourceCopier struct {
 func newResourceCopier(from ptrace.ResourceSpans) *resourceCopier {
 	c := &resourceCopier{from: from, template: pcommon.NewResource()}
 	from.Resource().CopyTo(c.template)
-	c.withRunID = c.template.Attributes().Remove(runid.AttributeRunID)
+	c.withRunID = removeKey(c.template.Attributes(), runid.AttributeRunID)
 	return c
 }
 

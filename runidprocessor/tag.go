@@ -28,7 +28,7 @@ func (t *tagger) span(m pcommon.Map, a *attributes, run, service string, from so
 			putText(a.source, sourceNames[from])
 		} else if a.source.Str() == runid.SourceFallback {
 			// A collector before this one found no run; since then the span got one.
-			m.Remove(runid.AttributeRunIDSource)
+			removeKey(m, runid.AttributeRunIDSource)
 		}
 	}
 	if a.repeated {
