@@ -5,9 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
-	"runtime"
 	"slices"
-	"syscall"
 	"testing"
 	"time"
 
@@ -26,72 +24,45 @@ import (
 
 const (
 	benchSpans    = 200 // a request
-	benchRequests = 200 // a block; also how many different requests there are
+	benchRequests = 200 // that differ
 	spansPerTrace = 4   // as XTuner's four built-in stages make them
 )
 
-// BenchmarkAgainstStock measures the CPU that run_id adds to decoding a request, beside what
-// transform (copy run.id and service.name to the spans) and groupbyattrs (run.id) add: `ratio` is
-// how many times less. Blocks of the three
-// contenders take turns and the median counts, because a noisy machine hits now this and now that.
+// BenchmarkAgainstStock measures the time of run_id on a request, beside that of transform (copy
+// run.id and service.name to the spans) and groupbyattrs (run.id): `ratio` is how many times less.
+// The two take turns at every request and the median of each counts: decoding takes several times
+// as long, so that a difference of whole runs would drown in what else the machine does.
 func BenchmarkAgainstStock(b *testing.B) {
-	for _, onSpan := range []bool{false, true} {
-		for _, runs := range []int{1, 10_000} {
-			b.Run(fmt.Sprintf("run_on_%s/runs=%d", map[bool]string{false: "resource", true: "span"}[onSpan], runs), func(b *testing.B) {
-				set := benchSettings(b)
-				requests := encodedRequests(b, onSpan, runs)
-				nothing := consumertest.NewNop()
-				stock := stockChain(b, set, nothing)
-				ours := newBenchProcessor(b, NewFactory(), set, nil, nothing)
-				var baseCPU, stockCPU, oursCPU []time.Duration
-				for b.Loop() {
-					baseCPU = append(baseCPU, cpuOf(b, requests, nothing))
-					stockCPU = append(stockCPU, cpuOf(b, requests, stock))
-					oursCPU = append(oursCPU, cpuOf(b, requests, ours))
-				}
-				base := median(baseCPU)
-				perSpan := float64(benchRequests * benchSpans)
-				b.ReportMetric(float64(base)/perSpan, "decode-ns/span")
-				b.ReportMetric(float64(median(stockCPU)-base)/perSpan, "stock-ns/span")
-				b.ReportMetric(float64(median(oursCPU)-base)/perSpan, "run_id-ns/span")
-				b.ReportMetric(float64(median(stockCPU)-base)/float64(median(oursCPU)-base), "ratio")
-				b.ReportMetric(0, "ns/op")
-			})
-		}
-	}
-}
-
-// BenchmarkRunID is for profiles: run_id alone, decoding included.
-func BenchmarkRunID(b *testing.B) {
-	for _, tc := range []struct {
-		name   string
-		onSpan bool
-		runs   int
-	}{
-		{"run_on_resource", false, 1},
-		{"run_on_span", true, 1},
-		{"runs_on_spans", true, 10_000},
-	} {
+	for _, tc := range benchCases {
 		b.Run(tc.name, func(b *testing.B) {
-			requests := encodedRequests(b, tc.onSpan, tc.runs)
-			ours := newBenchProcessor(b, NewFactory(), benchSettings(b), nil, consumertest.NewNop())
-			b.ReportAllocs()
+			set := benchSettings(b)
+			requests := encodedRequests(b, tc)
+			stock := stockChain(b, set, consumertest.NewNop())
+			ours := newBenchProcessor(b, NewFactory(), set, nil, consumertest.NewNop())
+			var stockTimes, oursTimes []time.Duration
 			for i := 0; b.Loop(); i++ {
-				consume(b, requests[i%len(requests)], ours)
+				r := requests[i%len(requests)]
+				stockTimes = append(stockTimes, timeOf(b, r, stock))
+				oursTimes = append(oursTimes, timeOf(b, r, ours))
 			}
+			stockTime, oursTime := median(stockTimes), median(oursTimes)
+			b.ReportMetric(float64(stockTime)/benchSpans, "stock-ns/span")
+			b.ReportMetric(float64(oursTime)/benchSpans, "run_id-ns/span")
+			b.ReportMetric(float64(stockTime)/float64(oursTime), "ratio")
+			b.ReportMetric(0, "ns/op")
 		})
 	}
 }
 
-// cpuOf returns the CPU time of the whole process, garbage collection included, while next gets
-// every request once.
-func cpuOf(b *testing.B, requests [][]byte, next consumer.Traces) time.Duration {
-	runtime.GC()
-	before := processCPU(b)
-	for _, r := range requests {
-		consume(b, r, next)
+// timeOf returns how long next takes for a request, decoding not included.
+func timeOf(b *testing.B, request []byte, next consumer.Traces) time.Duration {
+	b.Helper()
+	td := decoded(b, request)
+	start := time.Now()
+	if err := next.ConsumeTraces(context.Background(), td); err != nil {
+		b.Fatal(err)
 	}
-	return processCPU(b) - before
+	return time.Since(start)
 }
 
 func median(d []time.Duration) time.Duration {
@@ -99,26 +70,57 @@ func median(d []time.Duration) time.Duration {
 	return d[len(d)/2]
 }
 
-func consume(b *testing.B, request []byte, next consumer.Traces) {
+// benchCases: where the run stands, how many runs there are, and how many of them meet in a request.
+var benchCases = []benchCase{
+	{"run_on_resource/runs=1", false, 1, 1},
+	{"run_on_resource/runs=10000", false, 10_000, 1},
+	{"run_on_span/runs=1", true, 1, 1},
+	{"run_on_span/runs=10000", true, 10_000, 1},
+	{"run_on_span/runs=10000/8_in_a_request", true, 10_000, 8},
+	{"run_on_span/runs=10000/200_in_a_request", true, 10_000, 200},
+}
+
+type benchCase struct {
+	name      string
+	onSpan    bool
+	runs      int
+	inRequest int
+}
+
+// BenchmarkRunID is for profiles and for the bytes that run_id adds to decoding.
+func BenchmarkRunID(b *testing.B) {
+	for _, tc := range benchCases {
+		requests := encodedRequests(b, tc)
+		for _, contender := range []struct {
+			name string
+			next consumer.Traces
+		}{
+			{"decode", consumertest.NewNop()},
+			{"stock", stockChain(b, benchSettings(b), consumertest.NewNop())},
+			{"run_id", newBenchProcessor(b, NewFactory(), benchSettings(b), nil, consumertest.NewNop())},
+		} {
+			b.Run(tc.name+"/"+contender.name, func(b *testing.B) {
+				b.ReportAllocs()
+				for i := 0; b.Loop(); i++ {
+					timeOf(b, requests[i%len(requests)], contender.next)
+				}
+			})
+		}
+	}
+}
+
+func decoded(b *testing.B, request []byte) ptrace.Traces {
+	b.Helper()
 	var decoder ptrace.ProtoUnmarshaler
 	td, err := decoder.UnmarshalTraces(request)
 	if err != nil {
 		b.Fatal(err)
 	}
-	if err := next.ConsumeTraces(context.Background(), td); err != nil {
-		b.Fatal(err)
-	}
-}
-
-func processCPU(b *testing.B) time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	return td
 }
 
 func benchSettings(b *testing.B) processor.Settings {
+	b.Helper()
 	tel := componenttest.NewTelemetry()
 	b.Cleanup(func() { require.NoError(b, tel.Shutdown(context.Background())) })
 	return processor.Settings{
@@ -128,6 +130,7 @@ func benchSettings(b *testing.B) processor.Settings {
 }
 
 func stockChain(b *testing.B, set processor.Settings, next consumer.Traces) consumer.Traces {
+	b.Helper()
 	group := newBenchProcessor(b, groupbyattrsprocessor.NewFactory(), set, map[string]any{
 		"keys": []any{"run.id"},
 	}, next)
@@ -147,6 +150,7 @@ func stockChain(b *testing.B, set processor.Settings, next consumer.Traces) cons
 func newBenchProcessor(
 	b *testing.B, f processor.Factory, set processor.Settings, settings map[string]any, next consumer.Traces,
 ) processor.Traces {
+	b.Helper()
 	set.ID = component.NewID(f.Type())
 	cfg := f.CreateDefaultConfig()
 	require.NoError(b, confmap.NewFromStringMap(settings).Unmarshal(cfg))
@@ -159,7 +163,8 @@ func newBenchProcessor(
 
 // encodedRequests returns requests of spans as XTuner makes them: 9 attributes a span and 5 on the
 // resource, the run among the one or the other.
-func encodedRequests(b *testing.B, onSpan bool, runs int) [][]byte {
+func encodedRequests(b *testing.B, tc benchCase) [][]byte {
+	b.Helper()
 	var encoder ptrace.ProtoMarshaler
 	out := make([][]byte, benchRequests)
 	random := rand.New(rand.NewPCG(1, 2))
@@ -171,19 +176,24 @@ func encodedRequests(b *testing.B, onSpan bool, runs int) [][]byte {
 		attrs.PutStr("telemetry.sdk.name", "opentelemetry")
 		attrs.PutStr("telemetry.sdk.version", "1.39.1")
 		attrs.PutStr("service.name", "xtuner-rollout")
-		if onSpan {
+		if tc.onSpan {
 			attrs.PutStr("host.name", "worker-7")
 		} else {
-			attrs.PutStr("run.id", benchRun(random.IntN(runs)))
+			attrs.PutStr("run.id", benchRun(random.IntN(tc.runs)))
 		}
 		scope := rs.ScopeSpans().AppendEmpty()
 		scope.Scope().SetName("xtuner.v1.rl.trace")
+		first := random.IntN(tc.runs)
 		for k := range benchSpans {
 			s := scope.Spans().AppendEmpty()
 			fillXTunerSpan(s, random, i*benchSpans+k)
-			if onSpan {
+			if tc.onSpan {
 				s.Attributes().Remove("finish_reason")
-				s.Attributes().PutStr("run.id", benchRun(random.IntN(runs)))
+				run := first + k/spansPerTrace%tc.inRequest
+				if tc.inRequest == benchSpans {
+					run = first + k
+				}
+				s.Attributes().PutStr("run.id", benchRun(run%tc.runs))
 			}
 		}
 		var err error

@@ -98,22 +98,22 @@ func TestGeneratorReachesTheRules(t *testing.T) {
 }
 
 // seeds are the golden traces and some that are broken.
-func seeds(t testing.TB) []ptrace.Traces {
-	t.Helper()
+func seeds(tb testing.TB) []ptrace.Traces {
+	tb.Helper()
 	out := []ptrace.Traces{
 		ptrace.NewTraces(),
-		tracesOf(t, resourceSpec{}),
-		tracesOf(t, resourceSpec{attrs{"run.id": ""}, []spanSpec{{}, {1, 1, attrs{"run.id": 7}}, {1, 2, nil}}}),
+		tracesOf(tb, resourceSpec{}),
+		tracesOf(tb, resourceSpec{attrs{"run.id": ""}, []spanSpec{{}, {1, 1, attrs{"run.id": 7}}, {1, 2, nil}}}),
 	}
 	files, err := filepath.Glob("testdata/golden/*/*.jsonl")
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	for _, file := range files {
 		lines, err := os.ReadFile(file)
-		require.NoError(t, err)
+		require.NoError(tb, err)
 		for line := range strings.Lines(string(lines)) {
 			var decoder ptrace.JSONUnmarshaler
 			td, err := decoder.UnmarshalTraces([]byte(line))
-			require.NoError(t, err)
+			require.NoError(tb, err)
 			out = append(out, td)
 		}
 	}

@@ -32,7 +32,7 @@ func TestGolden(t *testing.T) {
 				var decoder ptrace.JSONUnmarshaler
 				td, err := decoder.UnmarshalTraces(line)
 				require.NoError(t, err)
-				if out := p.process(t, context.Background(), td); out != nil {
+				if out := p.process(context.Background(), t, td); out != nil {
 					var encoder ptrace.JSONMarshaler
 					b, err := encoder.MarshalTraces(*out)
 					require.NoError(t, err)

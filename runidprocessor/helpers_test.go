@@ -31,19 +31,19 @@ type resourceSpec struct {
 	spans []spanSpec
 }
 
-func tracesOf(t testing.TB, resources ...resourceSpec) ptrace.Traces {
-	t.Helper()
+func tracesOf(tb testing.TB, resources ...resourceSpec) ptrace.Traces {
+	tb.Helper()
 	td := ptrace.NewTraces()
 	for _, r := range resources {
 		rs := td.ResourceSpans().AppendEmpty()
-		require.NoError(t, rs.Resource().Attributes().FromRaw(r.attrs))
+		require.NoError(tb, rs.Resource().Attributes().FromRaw(r.attrs))
 		scope := rs.ScopeSpans().AppendEmpty()
 		for _, s := range r.spans {
 			span := scope.Spans().AppendEmpty()
 			span.SetName("span")
 			span.SetTraceID(repeated16(s.trace))
 			span.SetSpanID(repeated8(s.id))
-			require.NoError(t, span.Attributes().FromRaw(s.attrs))
+			require.NoError(tb, span.Attributes().FromRaw(s.attrs))
 		}
 	}
 	return td
@@ -79,27 +79,27 @@ type tested struct {
 	telemetry *componenttest.Telemetry
 }
 
-func newTested(t testing.TB, cfg *Config) *tested {
-	t.Helper()
-	require.NoError(t, cfg.Validate())
+func newTested(tb testing.TB, cfg *Config) *tested {
+	tb.Helper()
+	require.NoError(tb, cfg.Validate())
 	p := &tested{sink: new(consumertest.TracesSink), telemetry: componenttest.NewTelemetry()}
 	var err error
 	p.Traces, err = NewFactory().CreateTraces(
 		context.Background(), metadatatest.NewSettings(p.telemetry), cfg, p.sink)
-	require.NoError(t, err)
-	require.NoError(t, p.Start(context.Background(), componenttest.NewNopHost()))
-	t.Cleanup(func() {
-		require.NoError(t, p.Shutdown(context.Background()))
-		require.NoError(t, p.telemetry.Shutdown(context.Background()))
+	require.NoError(tb, err)
+	require.NoError(tb, p.Start(context.Background(), componenttest.NewNopHost()))
+	tb.Cleanup(func() {
+		require.NoError(tb, p.Shutdown(context.Background()))
+		require.NoError(tb, p.telemetry.Shutdown(context.Background()))
 	})
 	return p
 }
 
 // process returns what comes out for td; nil if nothing was passed on.
-func (p *tested) process(t testing.TB, ctx context.Context, td ptrace.Traces) *ptrace.Traces { //nolint:revive // t first, as everywhere in tests
-	t.Helper()
+func (p *tested) process(ctx context.Context, tb testing.TB, td ptrace.Traces) *ptrace.Traces {
+	tb.Helper()
 	p.sink.Reset()
-	require.NoError(t, p.ConsumeTraces(ctx, td))
+	require.NoError(tb, p.ConsumeTraces(ctx, td))
 	if len(p.sink.AllTraces()) == 0 {
 		return nil
 	}
@@ -112,17 +112,17 @@ func withMetadata(md map[string][]string) context.Context {
 
 // newBare returns the processor without what the collector puts around it, with a clock that
 // stands still until the test moves it.
-func newBare(t testing.TB, cfg *Config) (*runIDProcessor, *time.Duration) {
-	t.Helper()
+func newBare(tb testing.TB, cfg *Config) (*runIDProcessor, *time.Duration) {
+	tb.Helper()
 	tel := componenttest.NewTelemetry()
 	builder, err := metadata.NewTelemetryBuilder(tel.NewTelemetrySettings())
-	require.NoError(t, err)
-	t.Cleanup(func() {
+	require.NoError(tb, err)
+	tb.Cleanup(func() {
 		builder.Shutdown()
-		require.NoError(t, tel.Shutdown(context.Background()))
+		require.NoError(tb, tel.Shutdown(context.Background()))
 	})
 	p, err := newRunIDProcessor(cfg, builder)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	now := new(time.Duration)
 	p.clock = func() time.Duration { return *now }
 	return p, now

@@ -26,14 +26,14 @@ func TestMutatesData(t *testing.T) {
 
 func TestFallbackDrop(t *testing.T) {
 	p := newTested(t, config(func(c *Config) { c.Fallback.Action = FallbackDrop }))
-	out := p.process(t, context.Background(), tracesOf(t,
+	out := p.process(context.Background(), t, tracesOf(t,
 		resourceSpec{nil, []spanSpec{{1, 1, nil}, {2, 2, attrs{"run.id": "a"}}, {3, 3, nil}}},
 		resourceSpec{nil, []spanSpec{{4, 4, nil}}},
 		resourceSpec{nil, []spanSpec{{2, 5, nil}}}))
 	require.NotNil(t, out)
 	assert.Equal(t, [][]byte{{2}, {5}}, spanIDs(*out))
 
-	assert.Nil(t, p.process(t, context.Background(), tracesOf(t, resourceSpec{nil, []spanSpec{{9, 9, nil}}})),
+	assert.Nil(t, p.process(context.Background(), t, tracesOf(t, resourceSpec{nil, []spanSpec{{9, 9, nil}}})),
 		"a request of which nothing is left must not be passed on")
 	metadatatest.AssertEqualProcessorRunIDSpansRefused(t, p.telemetry,
 		points("reason", map[string]int64{"no_run": 4}), metricdatatest.IgnoreTimestamp())
@@ -41,7 +41,7 @@ func TestFallbackDrop(t *testing.T) {
 
 func TestFallbackReject(t *testing.T) {
 	p := newTested(t, config(func(c *Config) { c.Fallback.Action = FallbackReject }))
-	out := p.process(t, context.Background(), tracesOf(t,
+	out := p.process(context.Background(), t, tracesOf(t,
 		resourceSpec{nil, []spanSpec{{1, 1, nil}, {1, 2, attrs{"run.id": "a"}}}}))
 	require.NotNil(t, out, "a span that inherits its run is no reason to refuse")
 
@@ -55,8 +55,8 @@ func TestFallbackReject(t *testing.T) {
 	s, ok := status.FromError(err)
 	require.True(t, ok)
 	assert.Equal(t, codes.InvalidArgument, s.Code(), "400 over HTTP")
-	assert.ErrorContains(t, err, `span "span" of service "vllm" names no run`)
-	assert.ErrorContains(t, err, "OTEL_RESOURCE_ATTRIBUTES")
+	require.ErrorContains(t, err, `span "span" of service "vllm" names no run`)
+	require.ErrorContains(t, err, "OTEL_RESOURCE_ATTRIBUTES")
 	assert.Empty(t, p.sink.AllTraces(), "the whole request is refused")
 
 	metadatatest.AssertEqualProcessorRunIDSpansRefused(t, p.telemetry,
@@ -67,7 +67,7 @@ func TestFallbackReject(t *testing.T) {
 
 func TestInvalidIDsAreNotPassedOn(t *testing.T) {
 	p := newTested(t, config(nil))
-	out := p.process(t, context.Background(), tracesOf(t,
+	out := p.process(context.Background(), t, tracesOf(t,
 		resourceSpec{attrs{"run.id": "r"}, []spanSpec{{0, 1, nil}, {1, 0, nil}, {1, 3, nil}, {0, 0, nil}}}))
 	require.NotNil(t, out)
 	assert.Equal(t, [][]byte{{3}}, spanIDs(*out))
@@ -77,13 +77,13 @@ func TestInvalidIDsAreNotPassedOn(t *testing.T) {
 
 func TestEmptyPartsAreNotPassedOn(t *testing.T) {
 	p := newTested(t, config(nil))
-	assert.Nil(t, p.process(t, context.Background(), ptrace.NewTraces()))
-	assert.Nil(t, p.process(t, context.Background(), tracesOf(t, resourceSpec{attrs{"run.id": "r"}, nil})))
+	assert.Nil(t, p.process(context.Background(), t, ptrace.NewTraces()))
+	assert.Nil(t, p.process(context.Background(), t, tracesOf(t, resourceSpec{attrs{"run.id": "r"}, nil})))
 
 	in := tracesOf(t, resourceSpec{attrs{"run.id": "e"}, nil}, resourceSpec{attrs{"run.id": "r"}, []spanSpec{{1, 1, nil}}})
 	in.ResourceSpans().AppendEmpty()
 	in.ResourceSpans().At(1).ScopeSpans().AppendEmpty().Scope().SetName("without spans")
-	out := p.process(t, context.Background(), in)
+	out := p.process(context.Background(), t, in)
 	require.NotNil(t, out)
 	require.Equal(t, 1, out.ResourceSpans().Len())
 	assert.Equal(t, 1, out.ResourceSpans().At(0).ScopeSpans().Len())
@@ -113,7 +113,7 @@ func TestSplit(t *testing.T) {
 		s.Attributes().PutStr("run.id", run)
 	}
 
-	out := newTested(t, config(nil)).process(t, context.Background(), in)
+	out := newTested(t, config(nil)).process(context.Background(), t, in)
 	require.NotNil(t, out)
 	require.Equal(t, 3, out.ResourceSpans().Len())
 	for i, want := range []struct {
@@ -150,50 +150,63 @@ func TestTags(t *testing.T) {
 	}{
 		{
 			"all, by default", config(nil).Tags,
-			attrs{"rl.run.id": "r", "service.name": "s"}, nil,
+			attrs{"rl.run.id": "r", "service.name": "s"},
+			nil,
 			attrs{"rl.run.id": "r", "service.name": "s", "run.id": "r"},
 			attrs{"service.name": "s", "run.id": "r", "run.id.source": "alias"},
 		},
 		{
-			"resources only", TagsConfig{Resources: true},
-			attrs{"rl.run.id": "r"}, attrs{"service.name": "own"},
+			"resources only",
+			TagsConfig{Resources: true},
+			attrs{"rl.run.id": "r"},
+			attrs{"service.name": "own"},
 			attrs{"rl.run.id": "r", "service.name": "unknown_service", "run.id": "r"},
 			attrs{"service.name": "own"},
 		},
 		{
-			"spans only", TagsConfig{Spans: true},
-			attrs{"rl.run.id": "r"}, nil,
+			"spans only",
+			TagsConfig{Spans: true},
+			attrs{"rl.run.id": "r"},
+			nil,
 			attrs{"rl.run.id": "r"},
 			attrs{"service.name": "unknown_service", "run.id": "r"},
 		},
 		{
-			"a span never contradicts its resource, tagged or not", TagsConfig{Resources: true},
-			attrs{"run.id": "r"}, attrs{"run.id": ""},
+			"a span never contradicts its resource, tagged or not",
+			TagsConfig{Resources: true},
+			attrs{"run.id": "r"},
+			attrs{"run.id": ""},
 			attrs{"run.id": "r", "service.name": "unknown_service"},
 			attrs{"run.id": "r"},
 		},
 		{
-			"a resource never contradicts its spans, tagged or not", TagsConfig{Spans: true},
-			attrs{"run.id": "r"}, attrs{"run.id": 7},
+			"a resource never contradicts its spans, tagged or not",
+			TagsConfig{Spans: true},
+			attrs{"run.id": "r"},
+			attrs{"run.id": 7},
 			attrs{"run.id": "7"},
 			attrs{"run.id": "7", "service.name": "unknown_service"},
 		},
 		{
-			"a source that is there is put right, tagged or not", TagsConfig{Spans: true, Resources: true},
-			attrs{"rl.run.id": "r"}, attrs{"run.id": "unassigned", "run.id.source": "fallback"},
+			"a source that is there is put right, tagged or not",
+			TagsConfig{Spans: true, Resources: true},
+			attrs{"rl.run.id": "r"},
+			attrs{"run.id": "unassigned", "run.id.source": "fallback"},
 			attrs{"rl.run.id": "r", "run.id": "r", "service.name": "unknown_service"},
 			attrs{"run.id": "r", "run.id.source": "alias", "service.name": "unknown_service"},
 		},
 		{
-			"copies", TagsConfig{Spans: true, Resources: true, CopyToSpans: []string{"pod", "zone", "absent"}},
-			attrs{"run.id": "r", "service.name": "s", "pod": []any{"p", 1}, "zone": "z"}, attrs{"zone": "own"},
+			"copies",
+			TagsConfig{Spans: true, Resources: true, CopyToSpans: []string{"pod", "zone", "absent"}},
+			attrs{"run.id": "r", "service.name": "s", "pod": []any{"p", 1}, "zone": "z"},
+			attrs{"zone": "own"},
 			attrs{"run.id": "r", "service.name": "s", "pod": []any{"p", int64(1)}, "zone": "z"},
 			attrs{"run.id": "r", "service.name": "s", "pod": []any{"p", int64(1)}, "zone": "own"},
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			p := newTested(t, config(func(c *Config) { c.Tags = tc.tags }))
-			out := p.process(t, context.Background(), tracesOf(t, resourceSpec{tc.resource, []spanSpec{{1, 1, tc.span}}}))
+			out := p.process(context.Background(), t, tracesOf(t, resourceSpec{tc.resource, []spanSpec{{1, 1, tc.span}}}))
 			require.NotNil(t, out)
 			rs := out.ResourceSpans().At(0)
 			assert.Equal(t, tc.wantResource, rs.Resource().Attributes().AsRaw(), "the resource")
@@ -215,7 +228,7 @@ func TestRepeatedKeys(t *testing.T) {
 		}
 		repeated.UnsafeIntoMap(m)
 	}
-	out := newTested(t, config(nil)).process(t, context.Background(), in)
+	out := newTested(t, config(nil)).process(context.Background(), t, in)
 	require.NotNil(t, out)
 	rs := out.ResourceSpans().At(0)
 	for _, m := range []pcommon.Map{rs.Resource().Attributes(), rs.ScopeSpans().At(0).Spans().At(0).Attributes()} {
@@ -231,11 +244,11 @@ func TestRepeatedKeys(t *testing.T) {
 
 func TestMetrics(t *testing.T) {
 	p := newTested(t, config(nil))
-	p.process(t, withMetadata(map[string][]string{"x-run-id": {""}}), tracesOf(t,
+	p.process(withMetadata(map[string][]string{"x-run-id": {""}}), t, tracesOf(t,
 		resourceSpec{attrs{"run.id": "r"}, []spanSpec{{1, 1, nil}, {1, 2, attrs{"run.id": "\n"}}, {2, 3, attrs{"run.id": "s"}}}},
 		resourceSpec{attrs{"run.id": []any{}}, []spanSpec{{1, 4, nil}, {3, 5, attrs{"rl.run.id": 7}}, {4, 6, attrs{"run.id": "unassigned"}}}},
 	))
-	p.process(t, withMetadata(map[string][]string{"x-run-id": {"m"}}), tracesOf(t,
+	p.process(withMetadata(map[string][]string{"x-run-id": {"m"}}), t, tracesOf(t,
 		resourceSpec{nil, []spanSpec{{2, 7, nil}, {2, 8, nil}}}))
 
 	ignoreTime := metricdatatest.IgnoreTimestamp()

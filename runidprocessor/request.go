@@ -62,7 +62,7 @@ type request struct {
 // namedRun is a run that a request names.
 type namedRun struct {
 	id     string
-	shared *string // for the trace memory
+	shared *string // the trace memory's copy; nil: not asked for yet
 }
 
 // resource is what is known of one resource of a request.
@@ -166,13 +166,17 @@ func (q *request) readSpan(span ptrace.Span, of pcommon.Map, r *resource) decisi
 	}
 
 	m := span.Attributes()
+	aliases := p.aliases
+	if r.names.own != "" {
+		aliases = noAliases // the resource's run.id wins over them
+	}
 	var a attributes
-	a.read(m, p.aliases)
+	a.read(m, aliases)
 	var n names
 	if a.hasRun && p.cfg.Sources.Span.Enabled {
 		n.own = q.runOf(a.run)
 	}
-	if a.hasAlias && n.own == "" && r.names.own == "" {
+	if a.hasAlias && n.own == "" {
 		n.alias = p.aliases.first(m, p.judge, &q.ignored)
 	}
 	id, from := resolve(n, r.names, q.metadata)
@@ -216,11 +220,7 @@ func (q *request) index(id string) decision {
 	d, ok := q.byRun[id]
 	if !ok {
 		d = decision(len(q.runs))
-		n := namedRun{id: id}
-		if q.p.memory != nil {
-			n.shared = q.p.memory.runs.share(id)
-		}
-		q.runs = append(q.runs, n)
+		q.runs = append(q.runs, namedRun{id: id})
 		q.byRun[id] = d
 	}
 	q.last = d
@@ -238,5 +238,5 @@ func (q *request) learn(trace pcommon.TraceID, d decision) {
 		return
 	}
 	t.trace, t.again = trace, d+1
-	q.p.memory.learn(trace, hash, q.runs[d].shared, q.now)
+	q.p.memory.learn(trace, hash, &q.runs[d], q.now)
 }

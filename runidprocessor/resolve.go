@@ -1,6 +1,8 @@
 package runidprocessor
 
 import (
+	"errors"
+
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
 	"github.com/runspan/runspan/internal/runid"
@@ -106,14 +108,14 @@ func (j judge) text(id string) (string, ignored) {
 	if id == j.fallbackID || id == runid.Unassigned {
 		return "", ignoredFallback
 	}
-	switch runid.Check(id) {
-	case nil:
+	switch err := runid.Check(id); {
+	case err == nil:
 		return id, notIgnored
-	case runid.ErrTooLong:
+	case errors.Is(err, runid.ErrTooLong):
 		return "", ignoredTooLong
-	case runid.ErrControl:
+	case errors.Is(err, runid.ErrControl):
 		return "", ignoredControl
-	case runid.ErrInvalidUTF8:
+	case errors.Is(err, runid.ErrInvalidUTF8):
 		return "", ignoredInvalidUTF8
 	default:
 		return "", ignoredBlank

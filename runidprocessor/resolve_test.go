@@ -98,7 +98,7 @@ func TestRules(t *testing.T) {
 		{rule: "and stays where it is still so", in: one(attrs{"run.id": "unassigned"}, attrs{"run.id": "unassigned", "run.id.source": "fallback"}), run: "unassigned", source: "fallback"},
 	} {
 		t.Run(tc.rule, func(t *testing.T) {
-			out := newTested(t, config(tc.change)).process(t, withMetadata(tc.metadata), tracesOf(t, tc.in...))
+			out := newTested(t, config(tc.change)).process(withMetadata(tc.metadata), t, tracesOf(t, tc.in...))
 			require.NotNil(t, out)
 			rs := out.ResourceSpans().At(0)
 			got := rs.ScopeSpans().At(0).Spans().At(0).Attributes().AsRaw()
@@ -134,7 +134,7 @@ func TestService(t *testing.T) {
 				span["service.name"] = tc.span
 			}
 			in := tracesOf(t, resourceSpec{resource, []spanSpec{{1, 1, span}}})
-			out := newTested(t, config(nil)).process(t, context.Background(), in)
+			out := newTested(t, config(nil)).process(context.Background(), t, in)
 			require.NotNil(t, out)
 			rs := out.ResourceSpans().At(0)
 			assert.Equal(t, tc.resource, rs.Resource().Attributes().AsRaw()["service.name"])

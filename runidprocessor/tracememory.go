@@ -77,15 +77,14 @@ func (m *traceMemory) shard(hash uint64) *traceShard {
 	return &m.shards[hash>>32%uint64(len(m.shards))]
 }
 
-// learn remembers that a span of trace, whose hash is given, named run, one of m.runs, at the time
-// now.
-func (m *traceMemory) learn(trace pcommon.TraceID, hash uint64, run *string, now time.Duration) {
+// learn remembers that a span of trace, whose hash is given, named run at the time now.
+func (m *traceMemory) learn(trace pcommon.TraceID, hash uint64, run *namedRun, now time.Duration) {
 	s := m.shard(hash)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if i, known := s.find(trace, hash); known {
 		e := &s.entries[i]
-		if e.run != nil && e.run != run && *e.run != *run {
+		if e.run != nil && e.run != run.shared && *e.run != run.id {
 			e.run = nil
 			m.conflicts.Add(1)
 		}
@@ -96,7 +95,10 @@ func (m *traceMemory) learn(trace pcommon.TraceID, hash uint64, run *string, now
 	if !ok {
 		return
 	}
-	s.entries[i] = traceEntry{trace: trace, run: run, named: now &^ 1}
+	if run.shared == nil {
+		run.shared = m.runs.share(run.id)
+	}
+	s.entries[i] = traceEntry{trace: trace, run: run.shared, named: now &^ 1}
 	s.index.put(uint32(hash), i)
 }
 

@@ -2,9 +2,9 @@ package runidprocessor
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"strconv"
 	"testing"
 	"time"
 
@@ -16,7 +16,7 @@ import (
 func TestTraceMemory(t *testing.T) {
 	a, b, c, d := repeated16(1), repeated16(2), repeated16(3), repeated16(4)
 	learn := func(m *traceMemory, trace pcommon.TraceID, run string, now time.Duration) {
-		m.learn(trace, m.hash(trace), m.runs.share(run), now)
+		m.learn(trace, m.hash(trace), &namedRun{id: run}, now)
 	}
 	// asked returns what the memory says: "" for nothing, "two" for two runs.
 	asked := func(m *traceMemory, trace pcommon.TraceID, now time.Duration) string {
@@ -91,7 +91,7 @@ func TestTraceMemory(t *testing.T) {
 		want := map[pcommon.TraceID]string{}
 		for i := range 20_000 {
 			trace := randomTrace(random)
-			want[trace] = fmt.Sprint(i % 100)
+			want[trace] = strconv.Itoa(i % 100)
 			learn(m, trace, want[trace], time.Duration(i%2)*time.Minute*2)
 		}
 		for trace, run := range want {
@@ -122,7 +122,7 @@ func TestBytesPerTrace(t *testing.T) {
 		m := newTraceMemory(100_000, time.Hour)
 		for i := range n {
 			trace := randomTrace(random)
-			m.learn(trace, m.hash(trace), m.runs.share(benchRun(i%100)), 1)
+			m.learn(trace, m.hash(trace), &namedRun{id: benchRun(i % 100)}, 1)
 		}
 		perTrace := float64(heapBytes()-before) / float64(n)
 		t.Logf("%d traces of 100 runs: %.1f bytes each", n, perTrace)
@@ -152,7 +152,7 @@ func BenchmarkTraceMemory(b *testing.B) {
 	}{{"new", len(traces)}, {"known", 1 << 16}} {
 		b.Run(tc.name, func(b *testing.B) {
 			m := newTraceMemory(100_000, time.Hour)
-			run := m.runs.share("20261201-101500-4711-0a1b2c3d")
+			run := &namedRun{id: "20261201-101500-4711-0a1b2c3d"}
 			for _, trace := range traces[:tc.traces] {
 				m.learn(trace, m.hash(trace), run, 1)
 			}
