@@ -8,7 +8,7 @@ import (
 
 // sharedRuns lets the traces of one run share one copy of its id, which may take 256 bytes. It
 // knows as many runs as it has slots, and gives another copy where two runs meet in one: a table
-// that counts exactly who uses what, such as package unique's, costs 1 us for a run that is new.
+// that counts exactly who uses what, such as package unique's, cost more than 1 us for a run that is new.
 type sharedRuns struct {
 	seed  maphash.Seed
 	slots [4096]atomic.Pointer[string]

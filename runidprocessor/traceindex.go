@@ -2,8 +2,8 @@ package runidprocessor
 
 import "iter"
 
-// traceIndex finds entries by a hash of 32 bits. It is a table with open addressing: a Go map with
-// the trace ids as keys takes three times the memory and, by that, three times the time.
+// traceIndex finds entries by a hash of 32 bits. It is a table with open addressing: with a Go
+// map keyed by trace id, and a list in the order of use, a new trace cost 530 ns instead of 180.
 type traceIndex struct {
 	slots []uint64 // the hash above, the entry + 1 below; 0: empty
 	used  int
