@@ -107,14 +107,14 @@ func TestWrongStarts(t *testing.T) {
 			t.Fatal(err)
 		}
 		config := filepath.Join(t.TempDir(), "config.yaml")
-		wrong := bytes.Replace(local, []byte("  run_id:\n"), []byte("  run_id: {fallback: none}\n"), 1)
+		wrong := bytes.Replace(local, []byte("  run_id:\n"), []byte("  run_id: {fallback_run: none}\n"), 1)
 		if bytes.Equal(wrong, local) {
 			t.Fatal("local.yaml has no line `  run_id:`")
 		}
 		if err := os.WriteFile(config, wrong, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		requireEnds(t, harness.LaunchCollector(t, harness.CollectorSettings{Config: config}), "run_id", "fallback")
+		requireEnds(t, harness.LaunchCollector(t, harness.CollectorSettings{Config: config}), "run_id", "fallback_run")
 	})
 	t.Run("a port in use", func(t *testing.T) {
 		first := harness.StartCollector(t, harness.CollectorSettings{})
