@@ -170,19 +170,20 @@ func Open(ctx context.Context, opts Options) (*Appender, error) {
 
 // Append writes lines, each with the newline that ends it, and returns when all of them are as
 // durable as promised. Lines that were written before, within the bounds of Options, are not
-// written again; a line that is being written for another request is waited for.
+// written again; a line that is being written for another request is waited for. It returns how
+// many were written for this call.
 //
 // After an error lines must not be changed anymore: a write that hangs may still be reading them.
 // Every error is worth a retry; Reason says in a word what it was.
-func (a *Appender) Append(ctx context.Context, lines ...[]byte) error {
+func (a *Appender) Append(ctx context.Context, lines ...[]byte) (int, error) {
 	if err := a.hanging(); err != nil {
-		return err
+		return 0, err
 	}
 	flights := make([]*flight, 0, len(lines))
-	copies := 0
+	written, copies := 0, 0
 	for _, line := range lines {
 		if len(line) < 2 || line[len(line)-1] != '\n' {
-			return errors.New("a line of a trace file is not empty and ends with a newline")
+			return 0, errors.New("a line of a trace file is not empty and ends with a newline")
 		}
 		f, how := a.window.join(line)
 		switch how {
@@ -192,19 +193,20 @@ func (a *Appender) Append(ctx context.Context, lines ...[]byte) error {
 		case copied:
 			copies++
 		case fresh:
+			written++
 			if !a.queue.put(f) {
 				a.window.finish(f, fmt.Errorf("%s: %w", a.opts.Path, ErrClosed))
 			}
 		}
 		flights = append(flights, f)
 	}
-	err := a.wait(ctx, flights)
-	if err == nil {
-		for range copies {
-			a.obs.Duplicate()
-		}
+	if err := a.wait(ctx, flights); err != nil {
+		return 0, err
 	}
-	return err
+	for range copies {
+		a.obs.Duplicate()
+	}
+	return written, nil
 }
 
 // wait returns the first error among flights when all have ended, or why it waited no longer.

@@ -37,7 +37,7 @@ func TestGroupCommit(t *testing.T) {
 	for c := range clients {
 		all.Go(func() {
 			for i := range each {
-				assert.NoError(t, a.Append(t.Context(), fmt.Appendf(nil, "%d-%d\n", c, i)))
+				assert.NoError(t, put(t.Context(), a, fmt.Appendf(nil, "%d-%d\n", c, i)))
 			}
 		})
 	}
@@ -56,7 +56,7 @@ func TestSyncBeforeAcknowledgement(t *testing.T) {
 	synced := make(chan struct{})
 	fs.set(func(fs *faultFS) { fs.sync = func(*os.File) error { <-synced; return nil } })
 	acknowledged := make(chan error)
-	go func() { acknowledged <- a.Append(t.Context(), []byte("line\n")) }()
+	go func() { acknowledged <- put(t.Context(), a, []byte("line\n")) }()
 	select {
 	case err := <-acknowledged:
 		t.Fatalf("acknowledged before it was synced: %v", err)
@@ -70,16 +70,16 @@ func TestFailedSync(t *testing.T) {
 	fs, seen := &faultFS{}, &counts{}
 	opts, path := syncOptions(t, fs, seen)
 	a := mustOpen(t, opts)
-	require.NoError(t, a.Append(t.Context(), []byte("before\n")))
+	require.NoError(t, put(t.Context(), a, []byte("before\n")))
 
 	fs.set(func(fs *faultFS) { fs.sync = func(*os.File) error { return syscall.EIO } })
-	err := a.Append(t.Context(), []byte("line\n"))
+	err := put(t.Context(), a, []byte("line\n"))
 	require.ErrorIs(t, err, ErrInDoubt)
 	assert.Equal(t, ReasonInDoubt, Reason(err))
-	require.Error(t, a.Append(t.Context(), []byte("line\n")), "nor is its retry acknowledged while syncing fails")
+	require.Error(t, put(t.Context(), a, []byte("line\n")), "nor is its retry acknowledged while syncing fails")
 
 	fs.set(func(fs *faultFS) { fs.sync = nil })
-	soon(t, func() bool { return a.Append(t.Context(), []byte("line\n")) == nil }, "repaired")
+	soon(t, func() bool { return put(t.Context(), a, []byte("line\n")) == nil }, "repaired")
 	assert.Equal(t, "before\nline\n", content(t, path), "it was there: its retry is no second line")
 	assert.Equal(t, 1, seen.duplicates)
 }
@@ -92,7 +92,7 @@ func TestFailedSyncLosesLines(t *testing.T) {
 			opts, path := syncOptions(t, fs, seen)
 			opts.Durability = durability
 			a := mustOpen(t, opts)
-			require.NoError(t, a.Append(t.Context(), []byte("before\n")))
+			require.NoError(t, put(t.Context(), a, []byte("before\n")))
 			soon(t, func() bool { a.mu.Lock(); defer a.mu.Unlock(); return len(a.unsynced) == 0 }, "synced")
 
 			var once sync.Once
@@ -105,16 +105,16 @@ func TestFailedSyncLosesLines(t *testing.T) {
 					return err
 				}
 			})
-			err := a.Append(t.Context(), []byte("line\n"))
+			err := put(t.Context(), a, []byte("line\n"))
 			if durability == DurabilitySync {
 				require.ErrorIs(t, err, ErrInDoubt)
-				require.NoError(t, a.Append(t.Context(), []byte("line\n")), "the retry is written")
+				require.NoError(t, put(t.Context(), a, []byte("line\n")), "the retry is written")
 				assert.Equal(t, "before\nline\n", content(t, path))
 				assert.Zero(t, seen.lost, "what was not acknowledged is not lost")
 			} else {
 				require.NoError(t, err)
 				soon(t, func() bool { return content(t, path) == "before\n" }, "taken out")
-				require.NoError(t, a.Append(t.Context(), []byte("line\n")))
+				require.NoError(t, put(t.Context(), a, []byte("line\n")))
 				assert.Equal(t, "before\nline\n", content(t, path), "it can be written again")
 				assert.Equal(t, 1, seen.lost)
 			}
@@ -140,13 +140,13 @@ func TestHangingSync(t *testing.T) {
 	a := mustOpen(t, opts)
 	answer := make(chan struct{})
 	fs.set(func(fs *faultFS) { fs.sync = func(*os.File) error { <-answer; return nil } })
-	require.ErrorIs(t, a.Append(t.Context(), []byte("hung\n")), ErrHanging)
+	require.ErrorIs(t, put(t.Context(), a, []byte("hung\n")), ErrHanging)
 	soon(t, func() bool { return a.hanging() != nil }, "hanging")
 	begin := time.Now()
-	require.ErrorIs(t, a.Append(t.Context(), []byte("hung\n")), ErrHanging)
+	require.ErrorIs(t, put(t.Context(), a, []byte("hung\n")), ErrHanging)
 	assert.Less(t, time.Since(begin), opts.WriteTimeout, "at once")
 	close(answer)
-	soon(t, func() bool { return a.Append(t.Context(), []byte("hung\n")) == nil }, "over")
+	soon(t, func() bool { return put(t.Context(), a, []byte("hung\n")) == nil }, "over")
 	assert.Equal(t, "hung\n", content(t, path))
 	assert.Equal(t, 1, seen.duplicates)
 }
@@ -159,7 +159,7 @@ func TestBackgroundSync(t *testing.T) {
 		a := mustOpen(t, opts)
 		count := func() (n int) { fs.set(func(fs *faultFS) { n = fs.syncs }); return n }
 		opened := count()
-		require.NoError(t, a.Append(t.Context(), []byte("line\n")))
+		require.NoError(t, put(t.Context(), a, []byte("line\n")))
 		if want {
 			soon(t, func() bool { return count() == opened+1 }, "synced")
 		}

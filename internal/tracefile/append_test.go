@@ -24,15 +24,15 @@ func TestAppend(t *testing.T) {
 			a := mustOpen(t, opts)
 			assert.Empty(t, content(t, path), "the file is there before the first line")
 
-			require.NoError(t, a.Append(t.Context(), []byte("one\n")))
+			require.NoError(t, put(t.Context(), a, []byte("one\n")))
 			assert.Equal(t, "one\n", content(t, path))
-			require.NoError(t, a.Append(t.Context(), []byte("two\n"), []byte("three\n")))
+			require.NoError(t, put(t.Context(), a, []byte("two\n"), []byte("three\n")))
 			assert.Equal(t, "one\ntwo\nthree\n", content(t, path))
 			require.NoError(t, a.Close(t.Context()))
-			require.ErrorIs(t, a.Append(t.Context(), []byte("four\n")), ErrClosed)
+			require.ErrorIs(t, put(t.Context(), a, []byte("four\n")), ErrClosed)
 
 			b := mustOpen(t, opts)
-			require.NoError(t, b.Append(t.Context(), []byte("one\n")))
+			require.NoError(t, put(t.Context(), b, []byte("one\n")))
 			assert.Equal(t, "one\ntwo\nthree\none\n", content(t, path), "a restart appends")
 		})
 	}
@@ -41,7 +41,7 @@ func TestAppend(t *testing.T) {
 func TestAppendRefusesWhatIsNoLine(t *testing.T) {
 	a := mustOpen(t, testOptions(filepath.Join(t.TempDir(), "traces.jsonl")))
 	for _, line := range []string{"", "\n", "{}"} {
-		require.Error(t, a.Append(t.Context(), []byte(line)), "%q", line)
+		require.Error(t, put(t.Context(), a, []byte(line)), "%q", line)
 	}
 }
 
@@ -51,7 +51,7 @@ func TestAppendOneWriteALine(t *testing.T) {
 	opts.fs = fs
 	a := mustOpen(t, opts)
 	for i := range 10 {
-		require.NoError(t, a.Append(t.Context(), fmt.Appendf(nil, "%d\n", i), fmt.Appendf(nil, "x%d\n", i)))
+		require.NoError(t, put(t.Context(), a, fmt.Appendf(nil, "%d\n", i), fmt.Appendf(nil, "x%d\n", i)))
 	}
 	assert.Equal(t, 20, fs.writes)
 }
@@ -64,7 +64,7 @@ func TestFullDisk(t *testing.T) {
 			opts := testOptions(path)
 			opts.fs, opts.Observer = fs, seen
 			a := mustOpen(t, opts)
-			require.NoError(t, a.Append(t.Context(), []byte("before\n")))
+			require.NoError(t, put(t.Context(), a, []byte("before\n")))
 
 			fs.set(func(fs *faultFS) {
 				fs.write = func(f *os.File, line []byte) (int, error) {
@@ -73,13 +73,13 @@ func TestFullDisk(t *testing.T) {
 				}
 			})
 			for range 3 {
-				err := a.Append(t.Context(), []byte("during\n"))
+				err := put(t.Context(), a, []byte("during\n"))
 				require.ErrorIs(t, err, syscall.ENOSPC)
 				assert.Equal(t, ReasonNoSpace, Reason(err))
 				assert.Equal(t, "before\n", content(t, path), "what was written of the line is taken back")
 			}
 			fs.set(func(fs *faultFS) { fs.write = nil })
-			require.NoError(t, a.Append(t.Context(), []byte("during\n")))
+			require.NoError(t, put(t.Context(), a, []byte("during\n")))
 			assert.Equal(t, "before\nduring\n", content(t, path))
 			require.Len(t, seen.health, 2, "one message when it begins, one when it ends")
 			require.Error(t, seen.health[0])
@@ -94,7 +94,7 @@ func TestFullDiskHealsWithoutRequests(t *testing.T) {
 	opts.fs, opts.Observer = fs, seen
 	a := mustOpen(t, opts)
 	fs.set(func(fs *faultFS) { fs.write = func(*os.File, []byte) (int, error) { return 0, syscall.ENOSPC } })
-	require.Error(t, a.Append(t.Context(), []byte("x\n")))
+	require.Error(t, put(t.Context(), a, []byte("x\n")))
 	// The volume of the test has room: the next look at it says so.
 	soon(t, func() bool {
 		seen.mu.Lock()
@@ -110,7 +110,7 @@ func TestTruncateFails(t *testing.T) {
 	opts := testOptions(path)
 	opts.fs = fs
 	a := mustOpen(t, opts)
-	require.NoError(t, a.Append(t.Context(), []byte("before\n")))
+	require.NoError(t, put(t.Context(), a, []byte("before\n")))
 
 	fs.set(func(fs *faultFS) {
 		fs.write = func(f *os.File, line []byte) (int, error) {
@@ -119,13 +119,13 @@ func TestTruncateFails(t *testing.T) {
 		}
 		fs.truncate = func(*os.File, int64) error { return syscall.EIO }
 	})
-	require.ErrorIs(t, a.Append(t.Context(), []byte("during\n")), syscall.ENOSPC)
+	require.ErrorIs(t, put(t.Context(), a, []byte("during\n")), syscall.ENOSPC)
 	fs.set(func(fs *faultFS) { fs.write = nil })
-	require.ErrorIs(t, a.Append(t.Context(), []byte("later\n")), syscall.EIO)
+	require.ErrorIs(t, put(t.Context(), a, []byte("later\n")), syscall.EIO)
 	assert.Equal(t, "before\ndur", content(t, path))
 
 	fs.set(func(fs *faultFS) { fs.truncate = nil })
-	soon(t, func() bool { return a.Append(t.Context(), []byte("later\n")) == nil }, "repaired")
+	soon(t, func() bool { return put(t.Context(), a, []byte("later\n")) == nil }, "repaired")
 	assert.Equal(t, "before\nlater\n", content(t, path))
 	assert.NoFileExists(t, path+".torn", "a line that was taken back is not torn: its client knows")
 }
@@ -144,9 +144,9 @@ func TestWriteFailsButLineIsThere(t *testing.T) {
 			return 0, syscall.EIO
 		}
 	})
-	require.ErrorIs(t, a.Append(t.Context(), []byte("line\n")), syscall.EIO)
+	require.ErrorIs(t, put(t.Context(), a, []byte("line\n")), syscall.EIO)
 	fs.set(func(fs *faultFS) { fs.write = nil })
-	require.NoError(t, a.Append(t.Context(), []byte("line\n")))
+	require.NoError(t, put(t.Context(), a, []byte("line\n")))
 	assert.Equal(t, "line\n", content(t, path))
 	assert.Equal(t, 1, seen.duplicates)
 }
@@ -157,14 +157,14 @@ func TestStaleHandle(t *testing.T) {
 	opts := testOptions(path)
 	opts.fs = fs
 	a := mustOpen(t, opts)
-	require.NoError(t, a.Append(t.Context(), []byte("before\n")))
+	require.NoError(t, put(t.Context(), a, []byte("before\n")))
 	fs.set(func(fs *faultFS) {
 		fs.write = func(*os.File, []byte) (int, error) { return 0, syscall.ESTALE }
 	})
-	err := a.Append(t.Context(), []byte("line\n"))
+	err := put(t.Context(), a, []byte("line\n"))
 	assert.Equal(t, ReasonStale, Reason(err))
 	fs.set(func(fs *faultFS) { fs.write = nil })
-	require.NoError(t, a.Append(t.Context(), []byte("line\n")), "opened anew")
+	require.NoError(t, put(t.Context(), a, []byte("line\n")), "opened anew")
 	assert.Equal(t, "before\nline\n", content(t, path))
 }
 
@@ -186,7 +186,7 @@ func TestHangingWrite(t *testing.T) {
 	var both sync.WaitGroup
 	for _, line := range []string{"hung\n", "behind\n"} {
 		both.Go(func() {
-			assert.ErrorIs(t, a.Append(t.Context(), []byte(line)), ErrHanging)
+			assert.ErrorIs(t, put(t.Context(), a, []byte(line)), ErrHanging)
 		})
 		time.Sleep(20 * time.Millisecond) // in this order
 	}
@@ -195,14 +195,14 @@ func TestHangingWrite(t *testing.T) {
 	for _, line := range []string{"hung\n", "other\n"} {
 		soon(t, func() bool { return a.hanging() != nil }, "hanging")
 		begin := time.Now()
-		require.ErrorIs(t, a.Append(t.Context(), []byte(line)), ErrHanging)
+		require.ErrorIs(t, put(t.Context(), a, []byte(line)), ErrHanging)
 		assert.Less(t, time.Since(begin), opts.WriteTimeout)
 	}
 	fs.set(func(fs *faultFS) { fs.write = nil })
 	close(answer)
 	soon(t, func() bool { return a.hanging() == nil }, "over")
-	require.NoError(t, a.Append(t.Context(), []byte("hung\n")))
-	require.NoError(t, a.Append(t.Context(), []byte("after\n")))
+	require.NoError(t, put(t.Context(), a, []byte("hung\n")))
+	require.NoError(t, put(t.Context(), a, []byte("after\n")))
 	assert.Equal(t, "hung\nafter\n", content(t, path), "the hung line once, the given up ones never")
 	assert.Equal(t, 1, seen.duplicates)
 }
@@ -222,7 +222,7 @@ func TestCloseDoesNotWaitForAHangingDisk(t *testing.T) {
 			return f.Write(line)
 		}
 	})
-	require.ErrorIs(t, a.Append(t.Context(), []byte("hung\n")), ErrHanging)
+	require.ErrorIs(t, put(t.Context(), a, []byte("hung\n")), ErrHanging)
 	require.ErrorIs(t, a.Close(t.Context()), ErrHanging)
 
 	// Until the disk answers the file has a writer: the next one must wait for it.
@@ -233,7 +233,7 @@ func TestCloseDoesNotWaitForAHangingDisk(t *testing.T) {
 	close(answer)
 	<-a.stopped
 	b := mustOpen(t, opts)
-	require.NoError(t, b.Append(t.Context(), []byte("next\n")))
+	require.NoError(t, put(t.Context(), b, []byte("next\n")))
 	assert.Equal(t, "hung\nnext\n", content(t, path))
 }
 
@@ -252,10 +252,10 @@ func TestClientGivesUp(t *testing.T) {
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	first := make(chan error)
-	go func() { first <- a.Append(ctx, []byte("line\n")) }()
+	go func() { first <- put(ctx, a, []byte("line\n")) }()
 	time.Sleep(20 * time.Millisecond)
 	retry := make(chan error)
-	go func() { retry <- a.Append(t.Context(), []byte("line\n")) }()
+	go func() { retry <- put(t.Context(), a, []byte("line\n")) }()
 	time.Sleep(20 * time.Millisecond)
 	cancel()
 	require.ErrorIs(t, <-first, context.Canceled)
@@ -282,7 +282,7 @@ func TestRandomFaults(t *testing.T) {
 				clients.Go(func() {
 					for i := range perClient {
 						line := fmt.Appendf(nil, "<%d-%d %s>\n", c, i, strings.Repeat("x", i*50))
-						for a.Append(t.Context(), line) != nil {
+						for put(t.Context(), a, line) != nil {
 							time.Sleep(time.Millisecond)
 						}
 					}

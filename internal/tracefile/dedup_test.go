@@ -31,8 +31,8 @@ func TestRetryIsWrittenOnce(t *testing.T) {
 		opts := testOptions(path)
 		opts.RetryLines, opts.Observer = lines, seen
 		a := mustOpen(t, opts)
-		require.NoError(t, a.Append(t.Context(), []byte("a\n"), []byte("b\n")))
-		require.NoError(t, a.Append(t.Context(), []byte("a\n"), []byte("b\n"), []byte("c\n")))
+		require.NoError(t, put(t.Context(), a, []byte("a\n"), []byte("b\n")))
+		require.NoError(t, put(t.Context(), a, []byte("a\n"), []byte("b\n"), []byte("c\n")))
 		assert.Equal(t, want, content(t, path))
 		assert.Equal(t, lines > 0, seen.duplicates == 2)
 	}
@@ -41,7 +41,7 @@ func TestRetryIsWrittenOnce(t *testing.T) {
 func TestCopiesWithinARequest(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "traces.jsonl")
 	a := mustOpen(t, testOptions(path))
-	require.NoError(t, a.Append(t.Context(), []byte("a\n"), []byte("a\n")))
+	require.NoError(t, put(t.Context(), a, []byte("a\n"), []byte("a\n")))
 	assert.Equal(t, "a\n", content(t, path))
 }
 

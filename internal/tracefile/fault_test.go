@@ -1,6 +1,7 @@
 package tracefile
 
 import (
+	"context"
 	"os"
 	"sync"
 	"testing"
@@ -143,4 +144,10 @@ func content(t *testing.T, path string) string {
 func soon(t *testing.T, ok func() bool, what string) {
 	t.Helper()
 	require.Eventually(t, ok, 5*time.Second, 5*time.Millisecond, what)
+}
+
+// put is Append for tests that only ask whether it worked.
+func put(ctx context.Context, a *Appender, lines ...[]byte) error {
+	_, err := a.Append(ctx, lines...)
+	return err
 }

@@ -31,7 +31,7 @@ func TestDeletedWhileIdle(t *testing.T) {
 	a := mustOpen(t, opts)
 	require.NoError(t, os.Remove(path))
 	withinASecond(t, exists(path), "made anew")
-	require.NoError(t, a.Append(t.Context(), []byte("line\n")))
+	require.NoError(t, put(t.Context(), a, []byte("line\n")))
 	assert.Equal(t, "line\n", content(t, path))
 	assert.Len(t, seen.recreated, 1)
 }
@@ -43,10 +43,10 @@ func TestRenamed(t *testing.T) {
 			opts := testOptions(path)
 			opts.Durability = durability
 			a := mustOpen(t, opts)
-			require.NoError(t, a.Append(t.Context(), []byte("old\n")))
+			require.NoError(t, put(t.Context(), a, []byte("old\n")))
 			require.NoError(t, os.Rename(path, path+".1"))
 			withinASecond(t, exists(path), "made anew")
-			require.NoError(t, a.Append(t.Context(), []byte("new\n")))
+			require.NoError(t, put(t.Context(), a, []byte("new\n")))
 			assert.Equal(t, "old\n", content(t, path+".1"))
 			assert.Equal(t, "new\n", content(t, path))
 		})
@@ -59,7 +59,7 @@ func TestAnotherFileTakesItsPlace(t *testing.T) {
 	require.NoError(t, os.WriteFile(path+".new", []byte("theirs\nto"), 0o600))
 	require.NoError(t, os.Rename(path+".new", path))
 	withinASecond(t, func() bool { return content(t, path) == "theirs\n" }, "its torn end moved aside")
-	require.NoError(t, a.Append(t.Context(), []byte("mine\n")))
+	require.NoError(t, put(t.Context(), a, []byte("mine\n")))
 	assert.Equal(t, "theirs\nmine\n", content(t, path))
 }
 
@@ -71,7 +71,7 @@ func TestDeletedUnderLoad(t *testing.T) {
 			opts := testOptions(path)
 			opts.Durability = durability
 			a := mustOpen(t, opts)
-			require.NoError(t, a.Append(t.Context(), []byte("before\n")))
+			require.NoError(t, put(t.Context(), a, []byte("before\n")))
 			time.Sleep(checkEvery + 100*time.Millisecond) // "before" belongs to the deleted file
 			require.NoError(t, os.Remove(path))
 			var clients sync.WaitGroup
@@ -81,7 +81,7 @@ func TestDeletedUnderLoad(t *testing.T) {
 				clients.Go(func() {
 					for i := 0; time.Now().Before(deadline); i++ {
 						line := fmt.Sprintf("%d-%d\n", c, i)
-						if assert.NoError(t, a.Append(t.Context(), []byte(line))) {
+						if assert.NoError(t, put(t.Context(), a, []byte(line))) {
 							want.Store(line, true)
 						}
 						time.Sleep(time.Millisecond)
@@ -109,10 +109,10 @@ func TestTruncatedByAnotherProgram(t *testing.T) {
 	opts := testOptions(path)
 	opts.Observer, opts.SyncInterval = seen, time.Hour
 	a := mustOpen(t, opts)
-	require.NoError(t, a.Append(t.Context(), []byte("one\n"), []byte("two\n")))
+	require.NoError(t, put(t.Context(), a, []byte("one\n"), []byte("two\n")))
 	require.NoError(t, os.Truncate(path, 0))
 	soon(t, func() bool { seen.mu.Lock(); defer seen.mu.Unlock(); return seen.lost == 2 }, "said so")
-	require.NoError(t, a.Append(t.Context(), []byte("one\n")))
+	require.NoError(t, put(t.Context(), a, []byte("one\n")))
 	assert.Equal(t, "one\n", content(t, path), "no hole of zeros before it, and no duplicate of what is gone")
 }
 
@@ -131,7 +131,7 @@ func TestFolderRemoved(t *testing.T) {
 				n := 0
 				soon(t, func() bool {
 					n++
-					err = a.Append(t.Context(), fmt.Appendf(nil, "%d\n", n))
+					err = put(t.Context(), a, fmt.Appendf(nil, "%d\n", n))
 					return err != nil
 				}, "noticed")
 				require.ErrorContains(t, err, folder)
@@ -139,7 +139,7 @@ func TestFolderRemoved(t *testing.T) {
 				require.NoError(t, os.MkdirAll(folder, 0o700))
 			}
 			soon(t, exists(path), "made anew")
-			require.NoError(t, a.Append(t.Context(), []byte("line\n")))
+			require.NoError(t, put(t.Context(), a, []byte("line\n")))
 			assert.Contains(t, content(t, path), "line\n")
 			assert.FileExists(t, path+".lock", "and it is locked again")
 		})

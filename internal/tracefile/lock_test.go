@@ -77,7 +77,7 @@ func TestLockIsHeldByAnotherProcess(t *testing.T) {
 	opts.LockTimeout = 10 * time.Second
 	time.AfterFunc(200*time.Millisecond, release)
 	a := mustOpen(t, opts)
-	require.NoError(t, a.Append(t.Context(), []byte("line\n")), "a predecessor that goes is waited for")
+	require.NoError(t, put(t.Context(), a, []byte("line\n")), "a predecessor that goes is waited for")
 }
 
 func TestLockWaitEndsWithTheContext(t *testing.T) {
@@ -131,7 +131,7 @@ func TestLockFileRemoved(t *testing.T) {
 	a := mustOpen(t, testOptions(path))
 	require.NoError(t, os.Remove(path+".lock"))
 	withinASecond(t, exists(path+".lock"), "made and locked anew")
-	require.NoError(t, a.Append(t.Context(), []byte("line\n")))
+	require.NoError(t, put(t.Context(), a, []byte("line\n")))
 	opts := testOptions(path)
 	opts.LockTimeout = 0
 	_, err := acquireLock(t.Context(), path, 0, flockExclusive)

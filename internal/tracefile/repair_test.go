@@ -32,7 +32,7 @@ func TestTornTail(t *testing.T) {
 			opts.Observer = seen
 			a := mustOpen(t, opts)
 			assert.Equal(t, tc.after, content(t, path))
-			require.NoError(t, a.Append(t.Context(), []byte("new\n")))
+			require.NoError(t, put(t.Context(), a, []byte("new\n")))
 			assert.Equal(t, tc.after+"new\n", content(t, path))
 			if tc.torn == "" {
 				assert.NoFileExists(t, path+".torn")
@@ -83,12 +83,12 @@ func TestTornOnAFullDisk(t *testing.T) {
 	opts := testOptions(path)
 	opts.fs = fs
 	a := mustOpen(t, opts) // a collector that will not start would not take other signals either
-	require.ErrorIs(t, a.Append(t.Context(), []byte("two\n")), syscall.ENOSPC)
+	require.ErrorIs(t, put(t.Context(), a, []byte("two\n")), syscall.ENOSPC)
 	assert.Equal(t, "one\ntorn", content(t, path), "nothing is cut off before it is safe")
 	assert.Empty(t, content(t, path+".torn"), "a full disk gets no copy at each try")
 
 	fs.set(func(fs *faultFS) { fs.write = nil })
-	soon(t, func() bool { return a.Append(t.Context(), []byte("two\n")) == nil }, "healed")
+	soon(t, func() bool { return put(t.Context(), a, []byte("two\n")) == nil }, "healed")
 	assert.Equal(t, "one\ntwo\n", content(t, path))
 	assert.Equal(t, "torn\n", content(t, path+".torn"))
 }
