@@ -3,6 +3,7 @@ package tracefile
 import (
 	"encoding/binary"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -18,29 +19,63 @@ const spansPerRequest = 200
 func corpora(tb testing.TB) map[string]ptrace.Traces {
 	tb.Helper()
 	return map[string]ptrace.Traces{
-		"xtuner":  corpus(tb, ""),
-		"english": corpus(tb, filled(english, 2048)),
-		"chinese": corpus(tb, filled(chinese, 2048)),
+		"xtuner":  corpus(tb, nil),
+		"english": corpus(tb, english),
+		"chinese": corpus(tb, chinese),
 	}
 }
 
-const (
-	english = "The agent said: \"I will run `ls -la` first.\"\n" +
-		"{\"tool\": \"bash\", \"arguments\": {\"command\": \"ls -la /data\\\\x\"}}\n" +
-		"Then it wrote a short answer, and the judge read it twice before it gave 0.5 points.\n\n"
-	chinese = "模型先读取题目，然后逐步推理：小明有十二个苹果，给了小红五个，还剩几个？答案是七个。" +
-		"奖励为1.0，验证通过。\n"
-)
+// english is two kilobytes of text as an agent writes it, full of quotes and newlines. Every text is
+// another one, so that no branch predictor learns it by heart.
+func english(random *rand.Rand) string {
+	words := strings.Fields("the model reads a question and then it thinks about what to do next before answering " +
+		"because every tool call takes time so that reward depends on correctness length format")
+	var text strings.Builder
+	for text.Len() < 2048 {
+		word := words[random.IntN(len(words))]
+		switch random.IntN(12) {
+		case 0:
+			text.WriteString(word + "\n")
+		case 1, 2:
+			text.WriteString("\"" + word + "\": ")
+		case 3:
+			text.WriteString(word + ". ")
+		default:
+			text.WriteString(word + " ")
+		}
+	}
+	return text.String()[:2048]
+}
 
-// filled is text over and over, cut to at most size bytes at the border of a line.
-func filled(text string, size int) string {
-	return strings.Repeat(text, max(1, size/len(text)))
+// chinese is two kilobytes of Chinese with its punctuation, some digits, and newlines.
+func chinese(random *rand.Rand) string {
+	const common = "的一是在不了有和人这中大为上个国我以要他时来用们生到作地于出就分对成会可主发年动同工也能下过子说产种面而方后多定行学法所民得经"
+	runes := []rune(common)
+	var text strings.Builder
+	for text.Len() < 2045 {
+		switch random.IntN(60) {
+		case 0:
+			text.WriteString("\n")
+		case 1, 2, 3, 4:
+			text.WriteString("，")
+		case 5, 6:
+			text.WriteString("。")
+		case 7:
+			fmt.Fprint(&text, random.IntN(100))
+		case 8:
+			text.WriteString("“" + string(runes[random.IntN(len(runes))]) + "”")
+		default:
+			text.WriteRune(runes[random.IntN(len(runes))])
+		}
+	}
+	return text.String()
 }
 
 // corpus is a request as XTuner's trainers send it: 5 attributes on the resource, 9 on each span,
-// and, unless it is empty, text as a tenth.
-func corpus(tb testing.TB, text string) ptrace.Traces {
+// and, if there is one, a text as a tenth.
+func corpus(tb testing.TB, text func(*rand.Rand) string) ptrace.Traces {
 	tb.Helper()
+	random := rand.New(rand.NewPCG(1, 2))
 	td := ptrace.NewTraces()
 	rs := td.ResourceSpans().AppendEmpty()
 	res := rs.Resource().Attributes()
@@ -75,8 +110,8 @@ func corpus(tb testing.TB, text string) ptrace.Traces {
 		attrs.PutStr("xtuner.status", "completed")
 		attrs.PutInt("completion.tokens", int64(700+i*3))
 		attrs.PutDouble("reward.score", float64(i%5)/4)
-		if text != "" {
-			attrs.PutStr("gen_ai.completion", fmt.Sprintf("%03d %s", i, text))
+		if text != nil {
+			attrs.PutStr("gen_ai.completion", text(random))
 		}
 	}
 	return decoded(tb, td)

@@ -7,8 +7,6 @@ import (
 	"strconv"
 )
 
-const ones = 0x0101010101010101
-
 // appendUint appends n in decimal. It works on eight digits at a time, in one word, which takes a
 // nanosecond timestamp (19 digits) in three steps instead of ten divisions.
 func appendUint(dst []byte, n uint64) []byte {

@@ -26,32 +26,33 @@ func (e *Encoder) appendAttributes(dst []byte, m pcommon.Map) []byte {
 	if m.Len() == 0 {
 		return dst
 	}
-	dst = append(dst, `,"attributes":`...)
-	return e.appendKeyValues(dst, m, 0)
+	return e.appendKeyValues(append(dst, `,"attributes":`...), m, 0)
 }
 
 // appendKeyValues appends the list of the entries of m, which is not empty. Keys that are there
-// twice are written twice, as the collector's marshaler does.
+// twice are written twice, as the collector's marshaler does. Each entry begins with a comma, of
+// which the first becomes the list's bracket.
 func (e *Encoder) appendKeyValues(dst []byte, m pcommon.Map, depth int) []byte {
-	sep := byte('[')
-	i := 0
+	start, i := len(dst), 0
 	for k, v := range m.All() {
-		dst = append(dst, sep)
-		sep = ','
-		if k != "" {
-			dst = append(dst, `{"key":`...)
-			dst = appendString(dst, k)
-			dst = append(dst, `,"value":`...)
-		} else {
-			dst = append(dst, `{"value":`...)
-		}
-		dst = e.appendValue(dst, v, depth)
-		if k == "" {
+		switch {
+		case k == "":
+			dst = append(dst, `,{"value":`...)
+			dst = e.appendValue(dst, v, depth)
 			dst = appendEnum(dst, `,"keyStrindex":`, keyStrindex(m, i))
+			dst = append(dst, '}')
+		case v.Type() == pcommon.ValueTypeStr:
+			dst = appendString(append(dst, `,{"key":`...), k)
+			dst = appendString(append(dst, `,"value":{"stringValue":`...), v.Str())
+			dst = append(dst, "}}"...)
+		default:
+			dst = appendString(append(dst, `,{"key":`...), k)
+			dst = e.appendValue(append(dst, `,"value":`...), v, depth)
+			dst = append(dst, '}')
 		}
-		dst = append(dst, '}')
 		i++
 	}
+	dst[start] = '['
 	return append(dst, ']')
 }
 
