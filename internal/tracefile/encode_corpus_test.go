@@ -2,7 +2,6 @@ package tracefile
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -25,48 +24,44 @@ func corpora(tb testing.TB) map[string]ptrace.Traces {
 	}
 }
 
-// english is two kilobytes of text as an agent writes it, full of quotes and newlines. Every text is
+// english is two kilobytes as an agent writes them, full of quotes and newlines. Every text is
 // another one, so that no branch predictor learns it by heart.
 func english(random *rand.Rand) string {
-	words := strings.Fields("the model reads a question and then it thinks about what to do next before answering " +
-		"because every tool call takes time so that reward depends on correctness length format")
-	var text strings.Builder
-	for text.Len() < 2048 {
-		word := words[random.IntN(len(words))]
-		switch random.IntN(12) {
-		case 0:
-			text.WriteString(word + "\n")
-		case 1, 2:
-			text.WriteString("\"" + word + "\": ")
-		case 3:
-			text.WriteString(word + ". ")
-		default:
-			text.WriteString(word + " ")
-		}
-	}
-	return text.String()[:2048]
+	return textOf(random, []string{
+		"The user asks: \"How many apples are left?\"\n",
+		"I should call the \"calculator\" tool before I answer.\n\n",
+		"{\"tool\": \"bash\", \"arguments\": {\"command\": \"ls -la /data\"}}\n",
+		"{\"role\": \"assistant\", \"content\": \"Let me look at the file first.\"}\n",
+		"print(\"hello\")\n",
+		"The file \"results.json\" holds three rows; the second one has no \"score\".\n",
+		"- \"train\" has 7473 rows\n- \"test\" has 1319 rows\n",
+		"Step 1: read the question.\nStep 2: write down what is known.\n",
+		"She said \"twelve\", he said \"no, seven\", and the judge agreed with him.\n",
+		"So the answer is \"7\".\n#### 7\n",
+	})
 }
 
-// chinese is two kilobytes of Chinese with its punctuation, some digits, and newlines.
+// chinese is the same in Chinese, with its punctuation, some digits and some Latin words.
 func chinese(random *rand.Rand) string {
-	const common = "的一是在不了有和人这中大为上个国我以要他时来用们生到作地于出就分对成会可主发年动同工也能下过子说产种面而方后多定行学法所民得经"
-	runes := []rune(common)
+	return textOf(random, []string{
+		"模型先读取题目，然后逐步推理，最后给出答案。",
+		"小明有十二个苹果，给了小红五个，请问他还剩下几个苹果？\n",
+		"我们可以先列出已知条件，再根据题意建立方程，这样就不容易出错。",
+		"用户说：“请把这段代码改写成更容易维护的形式，并说明理由。”\n",
+		"首先检查输入是否为空；如果为空，就直接返回错误信息。",
+		"根据上面的分析，奖励为0.75，验证通过。\n",
+		"强化学习的目标是让策略在长期内获得尽可能高的回报，而不是只看眼前的一步。",
+		"因此，答案是7。\n",
+		"这个结果与参考答案一致，所以本次回答被判定为正确。\n\n",
+		"工具调用失败以后，智能体重新规划了路线，并在第二次尝试时取得了成功。",
+	})
+}
+
+// textOf is sentences in random order, two kilobytes of them.
+func textOf(random *rand.Rand, sentences []string) string {
 	var text strings.Builder
-	for text.Len() < 2045 {
-		switch random.IntN(60) {
-		case 0:
-			text.WriteString("\n")
-		case 1, 2, 3, 4:
-			text.WriteString("，")
-		case 5, 6:
-			text.WriteString("。")
-		case 7:
-			fmt.Fprint(&text, random.IntN(100))
-		case 8:
-			text.WriteString("“" + string(runes[random.IntN(len(runes))]) + "”")
-		default:
-			text.WriteRune(runes[random.IntN(len(runes))])
-		}
+	for text.Len() < 2048 {
+		text.WriteString(sentences[random.IntN(len(sentences))])
 	}
 	return text.String()
 }

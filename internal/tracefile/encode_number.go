@@ -81,9 +81,35 @@ func appendDouble(dst []byte, f float64) []byte {
 	case math.IsInf(f, -1):
 		return append(dst, `"-Infinity"`...)
 	}
+	abs := math.Abs(f)
+	if abs < 1e9 {
+		// At most fifteen digits, of which six are decimals, that read back as the same double are
+		// the shortest: no two decimals of fifteen digits are the same double. Scores, ratios and
+		// whole numbers mostly are of this kind.
+		if micros := uint64(abs*1e6 + 0.5); micros > 0 && float64(micros)/1e6 == abs {
+			return appendMicros(dst, micros, f < 0)
+		}
+	}
 	format := byte('f')
-	if abs := math.Abs(f); abs != 0 && (abs < 1e-6 || abs >= 1e21) {
+	if abs != 0 && (abs < 1e-6 || abs >= 1e21) {
 		format = 'e'
 	}
 	return strconv.AppendFloat(dst, f, format, -1, 64)
+}
+
+// appendMicros appends a number of millionths without trailing zeros.
+func appendMicros(dst []byte, micros uint64, negative bool) []byte {
+	if negative {
+		dst = append(dst, '-')
+	}
+	dst = appendUint(dst, micros/1e6)
+	fraction := uint32(micros % 1e6)
+	if fraction == 0 {
+		return dst
+	}
+	// Six digits and two zeros behind them, of which the last bytes are the highest ones.
+	digits := eightDigits(fraction * 100)
+	size := 8 - bits.LeadingZeros64(digits^'0'*ones)/8
+	dst = binary.LittleEndian.AppendUint64(append(dst, '.'), digits)
+	return dst[:len(dst)-8+size]
 }

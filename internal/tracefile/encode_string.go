@@ -10,52 +10,84 @@ import (
 const (
 	ones     = 0x0101010101010101
 	highBits = 0x80 * ones
+	blanks   = ' ' * ones
 )
 
-// slack is the room that appendString keeps behind the bytes still to come: 64 bytes that all become
-// two, and what a store writes too much.
-const slack = 64 + 16
+// slack is the room that appendString keeps behind the bytes still to come: a block of which every
+// byte becomes two, and what a store writes too much.
+const slack = blockSize + 16
 
-// appendString appends s as a JSON string. It looks at sixteen bytes at a time and stores them as
-// they are, so that text without a quote, a backslash, a control character or a byte above ASCII
-// costs a load, a store and a few instructions for each eight bytes.
+// appendString appends s as a JSON string. It looks at eight bytes at a time and stores them as they
+// are, so that text without a quote, a backslash, a control character or a byte above ASCII costs a
+// load, a store and a few instructions for each eight bytes. The last bytes are loaded so that they
+// end with the string, over some that were seen before, which needs no loop over single bytes.
 func appendString(dst []byte, s string) []byte {
-	if cap(dst)-len(dst) < len(s)+slack {
-		dst = slices.Grow(dst, len(s)+slack)
+	n := len(s)
+	if cap(dst)-len(dst) < n+slack {
+		dst = slices.Grow(dst, n+slack)
 	}
-	buf, j := dst[:cap(dst)], len(dst)
-	buf[j] = '"'
-	j++
-	for i := 0; i < len(s); {
-		var n int
-		if len(s)-i >= 16 {
-			in, out := s[i:i+16], buf[j:j+16]
-			a, b := load8(in), load8(in[8:])
-			binary.LittleEndian.PutUint64(out, a)
-			binary.LittleEndian.PutUint64(out[8:], b)
-			inA, inB := specials(a), specials(b)
-			if inA|inB == 0 {
-				i += 16
-				j += 16
-				continue
+	buf := dst[len(dst) : len(dst)+n+2]
+	buf[0], buf[n+1] = '"', '"'
+	out := buf[1 : n+1]
+	var special uint64
+	switch {
+	case n >= 16:
+		for i := 0; i < n-16; i += 16 {
+			if put16(out[i:], s[i:]) != 0 {
+				return appendSpecial(dst, s, i)
 			}
-			n = bits.TrailingZeros64(inA) >> 3
-			if inA == 0 {
-				n += bits.TrailingZeros64(inB) >> 3
-			}
-		} else {
-			word, size := load(s, i)
-			binary.LittleEndian.PutUint64(buf[j:], word)
-			special := specials(word)
-			if special == 0 {
-				i += size
-				j += size
-				continue
-			}
-			n = bits.TrailingZeros64(special) >> 3
 		}
-		i += n
-		j += n
+		special = put16(out[n-16:], s[n-16:])
+		if special != 0 {
+			return appendSpecial(dst, s, (n-1)&^15)
+		}
+	case n >= 8:
+		first, last := load8(s), load8(s[n-8:])
+		binary.LittleEndian.PutUint64(out, first)
+		binary.LittleEndian.PutUint64(out[n-8:], last)
+		special = specials(first) | specials(last)
+	case n >= 4:
+		first, last := load4(s), load4(s[n-4:])
+		binary.LittleEndian.PutUint32(out, first)
+		binary.LittleEndian.PutUint32(out[n-4:], last)
+		special = specials(uint64(first) | uint64(last)<<32)
+	default:
+		word := uint64(blanks)
+		for i := range n {
+			out[i] = s[i]
+			word = word<<8 | uint64(s[i])
+		}
+		special = specials(word)
+	}
+	if special != 0 {
+		return appendSpecial(dst, s, 0)
+	}
+	return dst[:len(dst)+n+2]
+}
+
+// put16 copies sixteen bytes and returns a value that is not zero if one of them is special.
+func put16(out []byte, s string) uint64 {
+	a, b := load8(s), load8(s[8:])
+	binary.LittleEndian.PutUint64(out, a)
+	binary.LittleEndian.PutUint64(out[8:], b)
+	return specials(a) | specials(b)
+}
+
+// appendSpecial is appendString for the rest of a string that has something to escape or to check,
+// of which the first i bytes are in place already, behind the opening quote.
+func appendSpecial(dst []byte, s string, i int) []byte {
+	buf, j := dst[:cap(dst)], len(dst)+1+i
+	for i < len(s) {
+		if len(s)-i >= 8 {
+			word := load8(s[i:])
+			binary.LittleEndian.PutUint64(buf[j:], word)
+			n := bits.TrailingZeros64(specials(word)) >> 3
+			i += n
+			j += n
+			if n == 8 {
+				continue
+			}
+		}
 		if s[i] < utf8.RuneSelf {
 			i, j = putASCII(buf, j, s, i)
 		} else {
@@ -78,38 +110,13 @@ func specials(word uint64) uint64 {
 	return (word | (word ^ 0x02*ones - 0x21*ones) | (word ^ '\\'*ones - ones)) & highBits
 }
 
-// load returns the next bytes of s, at most eight, and how many they are: the first in the lowest
-// byte, blanks behind the last.
-func load(s string, i int) (word uint64, n int) {
-	if n = len(s) - i; n >= 8 {
-		return load8(s[i:]), 8
-	}
-	return loadTail(s, i), n
-}
-
 func load8(s string) uint64 {
 	_ = s[7]
 	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
 		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
 
-func load4(s string) uint64 {
+func load4(s string) uint32 {
 	_ = s[3]
-	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24
-}
-
-// loadTail returns the last bytes of s, from one to seven. Where it can it loads bytes that end
-// with the string's last and shifts out those that were there before.
-func loadTail(s string, i int) uint64 {
-	n := len(s) - i
-	blanks := uint64(' '*ones) << (8 * n)
-	switch {
-	case len(s) >= 8:
-		return load8(s[len(s)-8:])>>(64-8*n) | blanks
-	case n >= 4:
-		return load4(s[i:]) | load4(s[len(s)-4:])<<(8*n-32) | blanks
-	default:
-		// One to three bytes: the first, the middle and the last may be the same one.
-		return uint64(s[i]) | uint64(s[i+n/2])<<(n/2*8) | uint64(s[len(s)-1])<<(8*n-8) | blanks
-	}
+	return uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24
 }
