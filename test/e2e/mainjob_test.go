@@ -14,7 +14,7 @@ import (
 )
 
 // everyMainConfig lists the shipped configs that do the main job; each must pass the same test.
-var everyMainConfig = []string{"local.yaml", "stock.yaml"}
+var everyMainConfig = []string{"local.yaml", "fanout.yaml", "stock.yaml"}
 
 // The main job: two training runs at the same time, each a driver and two actors, and a gateway;
 // over gRPC, HTTP with protobuf and HTTP with JSON. The file holds what was acknowledged, each span
