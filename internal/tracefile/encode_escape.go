@@ -22,37 +22,36 @@ var escapes = func() (t [utf8.RuneSelf]uint16) {
 	return t
 }()
 
-// pairs holds what two ASCII bytes become: up to four bytes of output in the lower half, above it
-// their size in bits and, above that, in bytes; or longPair where one of the two needs \u00XX. It
-// takes 128 KiB, of which English touches a quarter.
+// pairs holds what two ASCII bytes become: two to four bytes of output in the lower half, their number
+// in the upper half, which is longPair where one of the two needs \u00XX: more than a block can
+// have. It takes 128 KiB, of which English touches a quarter.
 var pairs = func() (t [1 << 14]uint64) {
 	for i := range t {
-		first, firstBits := escaped(byte(i & 0x7f))
-		second, secondBits := escaped(byte(i >> 7))
-		t[i] = (firstBits+secondBits)/8<<pairBytes | (firstBits+secondBits)<<pairBits | second<<firstBits | first
-		if firstBits+secondBits > 32 {
-			t[i] = longPair
+		first, firstSize := escaped(byte(i & 0x7f))
+		second, secondSize := escaped(byte(i >> 7))
+		t[i] = (firstSize+secondSize)<<pairSize | second<<(8*firstSize) | first
+		if firstSize+secondSize > 4 {
+			t[i] = longPair << pairSize
 		}
 	}
 	return t
 }()
 
 const (
-	pairBits  = 32
-	pairBytes = 48
-	longPair  = 1 << 63
+	pairSize = 32
+	longPair = 1 << 16
 )
 
-// escaped is what an ASCII byte becomes and how many bits that has: 8, 16, or 48 for \u00XX, of
-// which it holds the first 16.
+// escaped is what an ASCII byte becomes and the size of that: one, two, or six for \u00XX, of which it
+// holds the first two.
 func escaped(c byte) (output, size uint64) {
 	switch e := escapes[c]; {
 	case e == 0:
-		return uint64(c), 8
+		return uint64(c), 1
 	case e == '\\'|'u'<<8:
-		return uint64(e), 48
+		return uint64(e), 6
 	default:
-		return uint64(e), 16
+		return uint64(e), 2
 	}
 }
 
@@ -65,7 +64,7 @@ func putASCII(buf []byte, j int, s string, i int) (int, int) {
 	j += putByte(buf[j:], s[i])
 	i++
 	for len(s)-i >= blockSize && len(buf)-j >= len(s)-i+slack && load8(s[i:])&highBits == 0 {
-		size := putBlock((*[2*blockSize + 8]byte)(buf[j:]), s[i:i+blockSize])
+		size := putBlock((*[2*blockSize + 4]byte)(buf[j:]), s[i:i+blockSize])
 		i += min(size, blockSize)
 		j += size
 		if size <= blockSize {
@@ -94,24 +93,27 @@ func putByte(out []byte, c byte) int {
 }
 
 // putBlock writes a block and returns its size, or zero if a byte is not ASCII or needs \u00XX.
-func putBlock(out *[2*blockSize + 8]byte, in string) int {
-	size, seen := 0, uint64(0)
+func putBlock(out *[2*blockSize + 4]byte, in string) int {
+	var end, words uint64
 	in = in[:blockSize]
 	for k := 0; k < blockSize; k += 8 {
 		word := load8(in[k:])
+		words |= word
+		// Two bytes of seven bits each make an index, in all four pairs at once.
 		index := word&0x007f007f007f007f | word>>1&0x3f803f803f803f80
-		a, b := pairs[index&0x3fff], pairs[index>>16&0x3fff]
-		c, d := pairs[index>>32&0x3fff], pairs[index>>48&0x3fff]
-		seen |= word&highBits | a | b | c | d
-		at := size & (2*blockSize - 1)
-		binary.LittleEndian.PutUint64(out[at:at+8], uint64(uint32(a))|uint64(uint32(b))<<(a>>pairBits&63))
-		size += int((a + b) >> pairBytes)
-		at = size & (2*blockSize - 1)
-		binary.LittleEndian.PutUint64(out[at:at+8], uint64(uint32(c))|uint64(uint32(d))<<(c>>pairBits&63))
-		size += int((c + d) >> pairBytes)
+		end = putPair(out, end, pairs[index&0x3fff])
+		end = putPair(out, end, pairs[index>>16&0x3fff])
+		end = putPair(out, end, pairs[index>>32&0x3fff])
+		end = putPair(out, end, pairs[index>>48&0x3fff])
 	}
-	if seen&longPair != 0 {
+	if words&highBits != 0 || end >= longPair {
 		return 0
 	}
-	return size
+	return int(end)
+}
+
+func putPair(out *[2*blockSize + 4]byte, end, pair uint64) uint64 {
+	at := end % (2 * blockSize)
+	binary.LittleEndian.PutUint32(out[at:at+4], uint32(pair))
+	return end + pair>>pairSize
 }

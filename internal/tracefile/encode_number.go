@@ -32,13 +32,19 @@ func appendInt(dst []byte, n int64) []byte {
 	return appendUint(dst, uint64(n))
 }
 
-// appendLeadingDigits appends n, below 10^8, without leading zeros: all eight digits in one store,
-// from which the zeros are shifted out.
+// appendLeadingDigits appends n, below 10^8, without leading zeros: all digits in one store, from
+// which the zeros are shifted out.
 func appendLeadingDigits(dst []byte, n uint32) []byte {
+	if n < 10_000 {
+		digits := fourDigits(n)
+		// The lowest byte is the first digit. The last digit stays, so that zero is "0".
+		zeros := bits.TrailingZeros32((digits^'0'*(ones&math.MaxUint32))|1<<24) &^ 7
+		dst = binary.LittleEndian.AppendUint32(dst, digits>>(zeros&31))
+		return dst[:len(dst)-zeros/8]
+	}
 	digits := eightDigits(n)
-	// The lowest byte is the first digit. The last digit stays, so that zero is "0".
-	zeros := bits.TrailingZeros64((digits^'0'*ones)|1<<56) &^ 7
-	dst = binary.LittleEndian.AppendUint64(dst, digits>>zeros)
+	zeros := bits.TrailingZeros64(digits^'0'*ones) &^ 7
+	dst = binary.LittleEndian.AppendUint64(dst, digits>>(zeros&63))
 	return dst[:len(dst)-zeros/8]
 }
 
@@ -46,11 +52,19 @@ func appendLeadingDigits(dst []byte, n uint32) []byte {
 // byte. It halves the number three times, each time in all lanes at once; the divisions by 100 and
 // by 10 are multiplications that are exact for numbers this small.
 func eightDigits(n uint32) uint64 {
-	v := uint64(n/10000) | uint64(n%10000)<<32
+	v := uint64(n/10_000) | uint64(n%10_000)<<32
 	q := (v * 10486 >> 20) & 0x0000007f_0000007f
 	v = q | (v-100*q)<<16
 	q = (v * 103 >> 10) & 0x000f_000f_000f_000f
 	return (q | (v-10*q)<<8) + '0'*ones
+}
+
+// fourDigits is eightDigits for four, of n below 10^4.
+func fourDigits(n uint32) uint32 {
+	q := n * 10486 >> 20
+	v := q | (n-100*q)<<16
+	q = (v * 103 >> 10) & 0x000f_000f
+	return (q | (v-10*q)<<8) + '0'*(ones&math.MaxUint32)
 }
 
 // appendHex appends the sixteen hexadecimal digits of an id, eight at a time in one word.

@@ -33,12 +33,19 @@ func appendString(dst []byte, s string) []byte {
 	switch {
 	case n >= 16:
 		for i := 0; i < n-16; i += 16 {
-			if put16(out[i:], s[i:]) != 0 {
+			from, to := s[i:i+16], out[i:i+16]
+			a, b := load8(from), load8(from[8:])
+			binary.LittleEndian.PutUint64(to, a)
+			binary.LittleEndian.PutUint64(to[8:], b)
+			if specials(a)|specials(b) != 0 {
 				return appendSpecial(dst, s, i)
 			}
 		}
-		special = put16(out[n-16:], s[n-16:])
-		if special != 0 {
+		from, to := s[n-16:], out[n-16:n]
+		a, b := load8(from), load8(from[8:])
+		binary.LittleEndian.PutUint64(to, a)
+		binary.LittleEndian.PutUint64(to[8:], b)
+		if specials(a)|specials(b) != 0 {
 			return appendSpecial(dst, s, (n-1)&^15)
 		}
 	case n >= 8:
@@ -63,14 +70,6 @@ func appendString(dst []byte, s string) []byte {
 		return appendSpecial(dst, s, 0)
 	}
 	return dst[:len(dst)+n+2]
-}
-
-// put16 copies sixteen bytes and returns a value that is not zero if one of them is special.
-func put16(out []byte, s string) uint64 {
-	a, b := load8(s), load8(s[8:])
-	binary.LittleEndian.PutUint64(out, a)
-	binary.LittleEndian.PutUint64(out[8:], b)
-	return specials(a) | specials(b)
 }
 
 // appendSpecial is appendString for the rest of a string that has something to escape or to check,

@@ -8,9 +8,17 @@ import (
 
 // putMultibyte copies the run of bytes above ASCII at s[i] and checks it on the way. It returns the
 // places behind what it read and wrote: at the end of the run, or sooner, behind the first thing
-// that became longer, so that the caller can make room.
+// that became longer, so that the caller can make room. A single ASCII byte, such as a blank or a
+// newline, does not end a run.
 func putMultibyte(buf []byte, j int, s string, i int) (int, int) {
-	for i < len(s) && s[i] >= utf8.RuneSelf {
+	for i < len(s) {
+		if c := s[i]; c < utf8.RuneSelf {
+			if i+1 == len(s) || s[i+1] < utf8.RuneSelf || len(buf)-j < len(s)-i+slack/2 {
+				break
+			}
+			j += putByte(buf[j:], c)
+			i++
+		}
 		n := 0
 		switch rest := s[i:]; {
 		case len(rest) < 8:
@@ -108,14 +116,22 @@ func threeBytePrefix(a, b, c uint64) int {
 	a = a&marksA ^ formA | bad&highA
 	b = b&marksB ^ formB | bad&highB
 	c = c&marksC ^ formC | bad&highC
-	switch {
-	case a != 0:
-		return bits.TrailingZeros64(a) / 24 * 3
-	case b != 0:
-		return (64 + bits.TrailingZeros64(b)) / 24 * 3
-	default:
-		return (128 + bits.TrailingZeros64(c)) / 24 * 3
+	// The first word with something else in it, chosen without a branch: where a run of characters
+	// ends cannot be predicted.
+	word, before := c, 128
+	if b != 0 {
+		word = b
 	}
+	if b != 0 {
+		before = 64
+	}
+	if a != 0 {
+		word = a
+	}
+	if a != 0 {
+		before = 0
+	}
+	return (before + bits.TrailingZeros64(word)) / 24 * 3
 }
 
 // nonZero sets the high bit of each byte, below 0x80, that is not zero.
