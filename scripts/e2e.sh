@@ -9,6 +9,7 @@ if [ "${1:-}" = full ]; then
   scripts/jaeger-build.sh >/dev/null
 fi
 scripts/producers.sh >/dev/null
+export RUNSPAN_BIN=${RUNSPAN_BIN:-$PWD/bin/otelcol-runspan}
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT

@@ -20,6 +20,7 @@ import (
 	tailsamplingprocessor "github.com/open-telemetry/opentelemetry-collector-contrib/processor/tailsamplingprocessor"
 	transformprocessor "github.com/open-telemetry/opentelemetry-collector-contrib/processor/transformprocessor"
 	jaegerreceiver "github.com/open-telemetry/opentelemetry-collector-contrib/receiver/jaegerreceiver"
+	runfileexporter "github.com/runspan/runspan/components/runfileexporter"
 	runfilereceiver "github.com/runspan/runspan/components/runfilereceiver"
 	runidprocessor "github.com/runspan/runspan/runidprocessor"
 	"go.opentelemetry.io/collector/component"
@@ -105,6 +106,7 @@ func components() (otelcol.Factories, error) {
 		nopexporter.NewFactory(),
 		fileexporter.NewFactory(),
 		prometheusexporter.NewFactory(),
+		runfileexporter.NewFactory(),
 	)
 	if err != nil {
 		return otelcol.Factories{}, err
@@ -116,6 +118,7 @@ func components() (otelcol.Factories, error) {
 		nopexporter.NewFactory().Type():        "go.opentelemetry.io/collector/exporter/nopexporter v0.161.0",
 		fileexporter.NewFactory().Type():       "github.com/open-telemetry/opentelemetry-collector-contrib/exporter/fileexporter v0.161.0",
 		prometheusexporter.NewFactory().Type(): "github.com/open-telemetry/opentelemetry-collector-contrib/exporter/prometheusexporter v0.161.0",
+		runfileexporter.NewFactory().Type():    "github.com/runspan/runspan v0.0.0",
 	})
 
 	factories.Processors, err = otelcol.MakeFactoryMap[processor.Factory](

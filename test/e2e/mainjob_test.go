@@ -6,11 +6,15 @@ import (
 	"testing"
 	"time"
 
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+	"google.golang.org/grpc/metadata"
+
 	"github.com/runspan/runspan/test/e2e/harness"
 )
 
 // everyMainConfig lists the shipped configs that do the main job; each must pass the same test.
-var everyMainConfig = []string{"local.yaml", "stock.yaml"}
+var everyMainConfig = []string{"local.yaml", "fanout.yaml", "stock.yaml"}
 
 // The main job: two training runs at the same time, each a driver and two actors, and a gateway;
 // over gRPC, HTTP with protobuf and HTTP with JSON. The file holds what was acknowledged, each span
@@ -135,5 +139,36 @@ func TestRestartAppends(t *testing.T) {
 			sent = append(sent, harness.StartTraining(t, harness.TrainingSettings{Endpoint: second.GRPC, Samples: 16}).Wait(t)...)
 			harness.RequireSameSpans(t, sent, harness.ReadTraceFile(t, second.TraceFile()))
 		})
+	}
+}
+
+// A run that only the headers of a request name (an engine configured by its environment), and one
+// that only another span of the trace names (an engine that knows no run at all).
+func TestRunFromHeadersAndFromTheTrace(t *testing.T) {
+	c := harness.StartCollector(t, harness.CollectorSettings{})
+
+	nameless := spanWithAttribute("from an engine")
+	nameless.ResourceSpans().At(0).Resource().Attributes().Remove("run.id")
+	headers := metadata.AppendToOutgoingContext(t.Context(), "x-run-id", "by header")
+	if err := exportContext(headers, t, c.GRPC, nameless); err != nil {
+		t.Fatal(err)
+	}
+
+	parent := spanWithAttribute("from a driver")
+	spanOf(parent).SetTraceID(pcommon.TraceID{7})
+	spanOf(nameless).SetTraceID(pcommon.TraceID{7})
+	spanOf(nameless).SetSpanID(pcommon.SpanID{8})
+	for _, td := range []ptrace.Traces{parent, nameless} {
+		if err := export(t, c.GRPC, td); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	var runs []string
+	for _, s := range harness.ReadTraceFile(t, c.TraceFile()) {
+		runs = append(runs, s.Run)
+	}
+	if want := []string{"by header", "by hand", "by hand"}; !slices.Equal(runs, want) {
+		t.Fatalf("runs %q, want %q", runs, want)
 	}
 }

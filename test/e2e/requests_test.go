@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -42,15 +43,25 @@ func marshal(t *testing.T, td ptrace.Traces) []byte {
 	return data
 }
 
+func spanOf(td ptrace.Traces) ptrace.Span {
+	return td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0)
+}
+
 // export sends one request over gRPC and returns its answer.
 func export(t *testing.T, address string, td ptrace.Traces) error {
+	t.Helper()
+	return exportContext(t.Context(), t, address, td)
+}
+
+// exportContext is export with a context that may hold outgoing metadata.
+func exportContext(ctx context.Context, t *testing.T, address string, td ptrace.Traces) error {
 	t.Helper()
 	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	_, err = ptraceotlp.NewGRPCClient(conn).Export(t.Context(), ptraceotlp.NewExportRequestFromTraces(td))
+	_, err = ptraceotlp.NewGRPCClient(conn).Export(ctx, ptraceotlp.NewExportRequestFromTraces(td))
 	return err
 }
 

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -82,7 +84,8 @@ func TestWrongRequests(t *testing.T) {
 }
 
 // Attributes nested hundreds of thousands deep: what is decoded or written by recursion could end the
-// process with all runs in it. The limits on message sizes keep the depth below what a stack holds.
+// process with all runs in it. The limits on message sizes keep the depth below what a stack holds,
+// and the file stays readable for Python, whose parser gives up near 1000 levels.
 func TestAttributesNestedWithoutEnd(t *testing.T) {
 	for _, size := range []int{1 << 20, 8<<20 - 64} {
 		c := harness.StartCollector(t, harness.CollectorSettings{})
@@ -92,10 +95,32 @@ func TestAttributesNestedWithoutEnd(t *testing.T) {
 		if len(sent) == 0 {
 			t.Fatal("nothing was acknowledged afterwards")
 		}
+		lines := readWithPython(t, c.TraceFile())
+		if lines < 2 {
+			t.Fatalf("%d lines in the file", lines)
+		}
 		if code := c.Stop(30 * time.Second); code != 0 {
 			t.Fatalf("the collector ended with code %d", code)
 		}
 	}
+}
+
+// readWithPython parses every line with Python's own JSON parser and returns how many there are.
+func readWithPython(t *testing.T, path string) int {
+	t.Helper()
+	if _, err := exec.LookPath("python3"); err != nil {
+		harness.Missing(t, "Python", "install python3")
+	}
+	const program = "import json, sys; print(len([json.loads(line) for line in open(sys.argv[1], encoding='utf-8')]))"
+	out, err := exec.CommandContext(t.Context(), "python3", "-c", program, path).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %.500s", err, out)
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(string(out)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 // Starts that cannot work: the process ends with an error that names what is wrong, and what was
@@ -107,14 +132,14 @@ func TestWrongStarts(t *testing.T) {
 			t.Fatal(err)
 		}
 		config := filepath.Join(t.TempDir(), "config.yaml")
-		wrong := bytes.Replace(local, []byte("  run_id:\n"), []byte("  run_id: {fallback: none}\n"), 1)
+		wrong := bytes.Replace(local, []byte("  run_id:\n"), []byte("  run_id: {fallback_run: none}\n"), 1)
 		if bytes.Equal(wrong, local) {
 			t.Fatal("local.yaml has no line `  run_id:`")
 		}
 		if err := os.WriteFile(config, wrong, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		requireEnds(t, harness.LaunchCollector(t, harness.CollectorSettings{Config: config}), "run_id", "fallback")
+		requireEnds(t, harness.LaunchCollector(t, harness.CollectorSettings{Config: config}), "run_id", "fallback_run")
 	})
 	t.Run("a port in use", func(t *testing.T) {
 		first := harness.StartCollector(t, harness.CollectorSettings{})
