@@ -21,6 +21,7 @@ import (
 	transformprocessor "github.com/open-telemetry/opentelemetry-collector-contrib/processor/transformprocessor"
 	jaegerreceiver "github.com/open-telemetry/opentelemetry-collector-contrib/receiver/jaegerreceiver"
 	runfileexporter "github.com/runspan/runspan/components/runfileexporter"
+	runfilereceiver "github.com/runspan/runspan/components/runfilereceiver"
 	runidprocessor "github.com/runspan/runspan/runidprocessor"
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/connector"
@@ -86,14 +87,16 @@ func components() (otelcol.Factories, error) {
 		otlpreceiver.NewFactory(),
 		nopreceiver.NewFactory(),
 		jaegerreceiver.NewFactory(),
+		runfilereceiver.NewFactory(),
 	)
 	if err != nil {
 		return otelcol.Factories{}, err
 	}
 	factories.ReceiverModules = makeModulesMap(factories.Receivers, map[component.Type]string{
-		otlpreceiver.NewFactory().Type():   "go.opentelemetry.io/collector/receiver/otlpreceiver v0.161.0",
-		nopreceiver.NewFactory().Type():    "go.opentelemetry.io/collector/receiver/nopreceiver v0.161.0",
-		jaegerreceiver.NewFactory().Type(): "github.com/open-telemetry/opentelemetry-collector-contrib/receiver/jaegerreceiver v0.161.0",
+		otlpreceiver.NewFactory().Type():    "go.opentelemetry.io/collector/receiver/otlpreceiver v0.161.0",
+		nopreceiver.NewFactory().Type():     "go.opentelemetry.io/collector/receiver/nopreceiver v0.161.0",
+		jaegerreceiver.NewFactory().Type():  "github.com/open-telemetry/opentelemetry-collector-contrib/receiver/jaegerreceiver v0.161.0",
+		runfilereceiver.NewFactory().Type(): "github.com/runspan/runspan v0.0.0",
 	})
 
 	factories.Exporters, err = otelcol.MakeFactoryMap[exporter.Factory](
