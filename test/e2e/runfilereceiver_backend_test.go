@@ -32,6 +32,7 @@ type memoryBackend struct {
 	mu     sync.Mutex
 	taken  []harness.Span
 	server *grpc.Server
+	served chan struct{} // closed when server no longer listens
 }
 
 func newMemoryBackend(t *testing.T, answer func(ptrace.Traces) error) *memoryBackend {
@@ -53,12 +54,18 @@ func (b *memoryBackend) up(t *testing.T) {
 	if b.signals != nil {
 		b.signals(b.server)
 	}
-	go func() { _ = b.server.Serve(listener) }()
+	b.served = make(chan struct{})
+	go func() {
+		defer close(b.served)
+		_ = b.server.Serve(listener)
+	}()
 }
 
 func (b *memoryBackend) down(t *testing.T) {
 	t.Helper()
 	b.server.Stop()
+	// A server that is stopped before Serve has begun closes its listener there.
+	<-b.served
 }
 
 // Export takes the spans when the test's answer is nil.
