@@ -71,8 +71,7 @@ func (e *runFileExporter) consumeTraces(ctx context.Context, td ptrace.Traces) e
 	enc := e.encoders.Get().(encoder)
 	lines, tooLong := enc.Encode(td)
 	spans := td.SpanCount()
-	var long *lineTooLongError
-	if errors.As(tooLong, &long) {
+	if long, ok := errors.AsType[*lineTooLongError](tooLong); ok {
 		spans -= long.Spans
 	} else if tooLong != nil {
 		return consumererror.NewPermanent(tooLong)
