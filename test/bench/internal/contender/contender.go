@@ -35,10 +35,20 @@ var All = []Contender{
 	{Name: "run_id", Config: "run_id.yaml", What: "`run_id`, then throw away"},
 	{Name: "file", Config: "file.yaml", What: "stock `file`"},
 	{Name: Stock, Config: "stock_equivalent.yaml", What: "stock `transform` + `groupbyattrs` + `file`"},
+	runFile("run_file_write", "write", "`run_id` and `run_file`, `durability: write`"),
+	runFile("run_file_sync", "sync", "the same, `durability: sync`"),
+	{Name: "product", Config: "product.yaml", Backend: true, What: "`run_id` and `run_file`, and a backend that reads from the file"},
 	fanout("fanout_memory", "fanout_memory.yaml", "none", "stock `file`, and a backend through a memory queue"),
 	fanout("fanout_memory_gzip", "fanout_memory.yaml", "gzip", "the same, with gzip (the default)"),
 	fanout("fanout_disk", "fanout_disk.yaml", "none", "stock `file`, and a backend through a queue on disk (`file_storage`)"),
 	fanout("fanout_disk_gzip", "fanout_disk.yaml", "gzip", "the same, with gzip (the default)"),
+}
+
+func runFile(name, durability, what string) Contender {
+	return Contender{
+		Name: name, Config: "run_file.yaml", What: what,
+		Env: map[string]string{"BENCH_DURABILITY": durability},
+	}
 }
 
 func fanout(name, config, compression, what string) Contender {
