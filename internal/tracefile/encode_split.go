@@ -2,6 +2,7 @@ package tracefile
 
 import (
 	"fmt"
+	"slices"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
@@ -99,7 +100,7 @@ func (s *splitter) add(span ptrace.Span) {
 		s.comma = true
 		return
 	}
-	encoded := append([]byte(nil), e.buf[item:]...)
+	encoded := slices.Clone(e.buf[item:])
 	e.buf, *s = e.buf[:end], before
 	s.closeTo(lineLevel)
 	end = len(e.buf)
