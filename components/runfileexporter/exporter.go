@@ -31,7 +31,7 @@ func newRunFileExporter(set exporter.Settings, cfg *Config) (*runFileExporter, e
 	return &runFileExporter{
 		cfg:      cfg,
 		tell:     tell,
-		encoders: sync.Pool{New: func() any { return newEncoder(cfg.MaxLineBytes) }},
+		encoders: sync.Pool{New: func() any { return &tracefile.Encoder{MaxLineBytes: cfg.MaxLineBytes} }},
 	}, nil
 }
 
@@ -68,10 +68,10 @@ func (e *runFileExporter) shutdown(ctx context.Context) error {
 // consumeTraces returns nil when every span of td is in the file. The error of a span that is too
 // long for a line is permanent; all others are worth a retry, and the retry is written once.
 func (e *runFileExporter) consumeTraces(ctx context.Context, td ptrace.Traces) error {
-	enc := e.encoders.Get().(encoder)
+	enc := e.encoders.Get().(*tracefile.Encoder)
 	lines, tooLong := enc.Encode(td)
 	spans := td.SpanCount()
-	if long, ok := errors.AsType[*lineTooLongError](tooLong); ok {
+	if long, ok := errors.AsType[*tracefile.LineTooLongError](tooLong); ok {
 		spans -= long.Spans
 	} else if tooLong != nil {
 		return consumererror.NewPermanent(tooLong)
@@ -86,6 +86,9 @@ func (e *runFileExporter) consumeTraces(ctx context.Context, td ptrace.Traces) e
 		}
 		if written > 0 {
 			e.tell.spans(ctx, spans)
+			if values := enc.Flattened(); values > 0 {
+				e.tell.flattened(ctx, values)
+			}
 		}
 	}
 	e.encoders.Put(enc)

@@ -42,6 +42,10 @@ func (t *telemetry) failed(ctx context.Context, reason string) {
 		attribute.NewSet(attribute.String("reason", reason))))
 }
 
+func (t *telemetry) flattened(ctx context.Context, values int) {
+	t.builder.ExporterRunFileFlattenedValues.Add(ctx, int64(values))
+}
+
 // The observer's methods have no request of their own: a line may be written after its client left.
 
 func (t *telemetry) LineWritten(bytes int, took time.Duration) {

@@ -23,19 +23,20 @@ func Tracer(settings component.TelemetrySettings) trace.Tracer {
 // TelemetryBuilder provides an interface for components to report telemetry
 // as defined in metadata and user config.
 type TelemetryBuilder struct {
-	meter                        metric.Meter
-	mu                           sync.Mutex
-	registrations                []metric.Registration
-	ExporterRunFileBytes         metric.Int64Counter
-	ExporterRunFileDuplicates    metric.Int64Counter
-	ExporterRunFileFailures      metric.Int64Counter
-	ExporterRunFileLines         metric.Int64Counter
-	ExporterRunFileLostLines     metric.Int64Counter
-	ExporterRunFileSpans         metric.Int64Counter
-	ExporterRunFileSyncDuration  metric.Float64Histogram
-	ExporterRunFileSyncFailures  metric.Int64Counter
-	ExporterRunFileTornBytes     metric.Int64Counter
-	ExporterRunFileWriteDuration metric.Float64Histogram
+	meter                          metric.Meter
+	mu                             sync.Mutex
+	registrations                  []metric.Registration
+	ExporterRunFileBytes           metric.Int64Counter
+	ExporterRunFileDuplicates      metric.Int64Counter
+	ExporterRunFileFailures        metric.Int64Counter
+	ExporterRunFileFlattenedValues metric.Int64Counter
+	ExporterRunFileLines           metric.Int64Counter
+	ExporterRunFileLostLines       metric.Int64Counter
+	ExporterRunFileSpans           metric.Int64Counter
+	ExporterRunFileSyncDuration    metric.Float64Histogram
+	ExporterRunFileSyncFailures    metric.Int64Counter
+	ExporterRunFileTornBytes       metric.Int64Counter
+	ExporterRunFileWriteDuration   metric.Float64Histogram
 }
 
 // TelemetryBuilderOption applies changes to default builder.
@@ -83,6 +84,12 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 		"otelcol_exporter_run_file_failures",
 		metric.WithDescription("Requests that failed, by reason. All but line_too_long are worth a retry. [Alpha]"),
 		metric.WithUnit("{request}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ExporterRunFileFlattenedValues, err = builder.meter.Int64Counter(
+		"otelcol_exporter_run_file_flattened_values",
+		metric.WithDescription("Attribute values nested too deep for common readers of JSON, written as a string that holds their JSON. [Alpha]"),
+		metric.WithUnit("{value}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ExporterRunFileLines, err = builder.meter.Int64Counter(

@@ -22,6 +22,7 @@ func TestSetupTelemetry(t *testing.T) {
 	tb.ExporterRunFileBytes.Add(context.Background(), 1)
 	tb.ExporterRunFileDuplicates.Add(context.Background(), 1)
 	tb.ExporterRunFileFailures.Add(context.Background(), 1)
+	tb.ExporterRunFileFlattenedValues.Add(context.Background(), 1)
 	tb.ExporterRunFileLines.Add(context.Background(), 1)
 	tb.ExporterRunFileLostLines.Add(context.Background(), 1)
 	tb.ExporterRunFileSpans.Add(context.Background(), 1)
@@ -36,6 +37,9 @@ func TestSetupTelemetry(t *testing.T) {
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualExporterRunFileFailures(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualExporterRunFileFlattenedValues(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualExporterRunFileLines(t, testTel,

@@ -1,0 +1,70 @@
+// Package tracefile is the trace file: one OTLP/JSON object a line, written so that no reader ever
+// meets a line that it cannot parse. It encodes, appends, repairs, locks, scans and tails such
+// files.
+package tracefile
+
+import (
+	"go.opentelemetry.io/collector/pdata/ptrace"
+)
+
+// DefaultMaxLineBytes is the size of a line, its newline included, over which an [Encoder] without a
+// limit of its own splits a request: 16 MiB.
+const DefaultMaxLineBytes = 16 << 20
+
+// AppendTraces appends td to dst as one OTLP/JSON object, without white space and without a newline,
+// and returns the extended buffer. The bytes are those of the collector's ptrace.JSONMarshaler,
+// except that
+//
+//   - invalid UTF-8 becomes U+FFFD, one for each bad byte, as in encoding/json;
+//   - U+0085, U+2028 and U+2029 are escaped, because Python's str.splitlines ends a line at them;
+//   - a value inside more than 28 arrays and maps is a string that holds its JSON, because common
+//     readers refuse a whole line for its depth (docs/adr/0003-own-trace-encoder.md).
+//
+// It does not allocate where dst has room, and it has no limit: use an [Encoder] to keep lines short.
+func AppendTraces(dst []byte, td ptrace.Traces) []byte {
+	var e Encoder
+	dst, _ = e.appendTraces(dst, td, noLimit)
+	return dst
+}
+
+// Encoder turns traces into lines and keeps its buffers between calls. The zero value is ready for
+// use. It must not be used by two goroutines at once: pool encoders, one for each request in flight.
+type Encoder struct {
+	// MaxLineBytes bounds a line, its newline included. Unit: bytes. Zero means DefaultMaxLineBytes.
+	MaxLineBytes int
+
+	buf       []byte
+	lines     [][]byte
+	flattened int
+}
+
+// Encode returns td as lines, each with its newline and none longer than MaxLineBytes: one line if
+// it fits, otherwise several that are split between spans and repeat their resource and scope, with
+// spans in their order. The same td always gives the same lines. Traces without a span give none.
+//
+// A span too long for a line of its own is left out, and the error is a *LineTooLongError; the lines
+// returned with it hold everything else. The lines are valid until the next call.
+func (e *Encoder) Encode(td ptrace.Traces) ([][]byte, error) {
+	e.lines = e.lines[:0]
+	e.flattened = 0
+	if td.SpanCount() == 0 {
+		return nil, nil
+	}
+	limit := e.MaxLineBytes
+	if limit <= 0 {
+		limit = DefaultMaxLineBytes
+	}
+	var fits bool
+	if e.buf, fits = e.appendTraces(e.buf[:0], td, limit-1); fits {
+		e.buf = append(e.buf, '\n')
+		e.lines = append(e.lines, e.buf)
+		return e.lines, nil
+	}
+	return e.split(td, limit)
+}
+
+// Flattened is the number of values of the last Encode that were nested too deep for common readers
+// and stand in their line as a string that holds their JSON.
+func (e *Encoder) Flattened() int {
+	return e.flattened
+}
