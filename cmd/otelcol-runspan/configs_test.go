@@ -39,11 +39,11 @@ func TestUnknownKeyIsRefused(t *testing.T) {
 	assert.ErrorContains(t, err, "fallback_run")
 }
 
-func load(t *testing.T, factories otelcol.Factories, file string) (*otelcol.Config, error) {
+func load(t *testing.T, factories otelcol.Factories, files ...string) (*otelcol.Config, error) {
 	t.Helper()
 	provider, err := otelcol.NewConfigProvider(otelcol.ConfigProviderSettings{
 		ResolverSettings: confmap.ResolverSettings{
-			URIs: []string{file},
+			URIs: files,
 			ProviderFactories: []confmap.ProviderFactory{
 				fileprovider.NewFactory(), envprovider.NewFactory(), addrprovider.NewFactory(),
 			},

@@ -49,11 +49,12 @@ func TestShippedConfigs_ReadSynchronously(t *testing.T) {
 			assert.Empty(t, readers[reader], "%s is in two pipelines", reader)
 			readers[reader] = where
 			for _, processor := range p.Processors {
-				assert.NotContains(t, []string{"batch", "groupbytrace", "tail_sampling"}, strings.Split(processor, "/")[0], where)
+				kind, _, _ := strings.Cut(processor, "/")
+				assert.NotContains(t, []string{"batch", "groupbytrace", "tail_sampling"}, kind, where)
 			}
 			for _, id := range p.Exporters {
 				e := cfg.Exporters[id]
-				if kind := strings.Split(id, "/")[0]; kind == "debug" || kind == "nop" {
+				if kind, _, _ := strings.Cut(id, "/"); kind == "debug" || kind == "nop" {
 					continue
 				}
 				require.NotNil(t, e.SendingQueue.Enabled, "%s: %s has a queue by default", where, id)

@@ -21,6 +21,9 @@ type runFileExporter struct {
 	tell     *telemetry
 	encoders sync.Pool
 	file     *tracefile.Appender // nil before start
+
+	name       string
+	unregister func()
 }
 
 func newRunFileExporter(set exporter.Settings, cfg *Config) (*runFileExporter, error) {
@@ -29,6 +32,7 @@ func newRunFileExporter(set exporter.Settings, cfg *Config) (*runFileExporter, e
 		return nil, err
 	}
 	return &runFileExporter{
+		name:     set.ID.String(),
 		cfg:      cfg,
 		tell:     tell,
 		encoders: sync.Pool{New: func() any { return &tracefile.Encoder{MaxLineBytes: cfg.MaxLineBytes} }},
@@ -53,6 +57,8 @@ func (e *runFileExporter) start(ctx context.Context, host component.Host) error 
 		return err
 	}
 	e.file = file
+	// A reader in this process that can only lead here is refused at its start.
+	e.unregister = tracefile.RegisterWriter(e.name, e.cfg.Path)
 	return nil
 }
 
@@ -62,12 +68,16 @@ func (e *runFileExporter) shutdown(ctx context.Context) error {
 	if e.file == nil {
 		return nil
 	}
+	e.unregister()
 	return e.file.Close(ctx)
 }
 
 // consumeTraces returns nil when every span of td is in the file. The error of a span that is too
 // long for a line is permanent; all others are worth a retry, and the retry is written once.
 func (e *runFileExporter) consumeTraces(ctx context.Context, td ptrace.Traces) error {
+	if err := tracefile.CheckLoop(ctx, e.cfg.Path); err != nil {
+		return consumererror.NewPermanent(err)
+	}
 	enc := e.encoders.Get().(*tracefile.Encoder)
 	lines, tooLong := enc.Encode(td)
 	spans := td.SpanCount()

@@ -58,6 +58,7 @@ type runFileReceiver struct {
 	tail    *tracefile.Tail
 	host    component.Host
 	cancel  context.CancelFunc
+	done    <-chan struct{} // closed by cancel
 	running bool
 	tasks   sync.WaitGroup // the reading goroutine and the batches on their way
 	remove  func()         // from whoever shows the progress
@@ -115,7 +116,7 @@ func (r *runFileReceiver) Start(ctx context.Context, host component.Host) error 
 	}
 	// The context of Start ends with it.
 	ctx, cancel := context.WithCancel(tracefile.WithTail(context.WithoutCancel(ctx), r.cfg.Include))
-	r.cancel, r.running = cancel, true
+	r.cancel, r.done, r.running = cancel, ctx.Done(), true
 	r.tasks.Go(func() { r.read(ctx) })
 	r.tasks.Go(func() { r.watch(ctx) })
 	return nil
@@ -265,9 +266,19 @@ func (r *runFileReceiver) waitForTasks() {
 	}
 }
 
+// ended reports whether reading was given up before the shutdown, because of a loop.
+func (r *runFileReceiver) ended() bool {
+	select {
+	case <-r.done:
+		return true
+	default:
+		return false
+	}
+}
+
 func (r *runFileReceiver) drain(ctx context.Context) {
 	started := time.Now()
-	for ctx.Err() == nil && r.gate.up() && time.Since(started) < r.timing.drain {
+	for ctx.Err() == nil && !r.ended() && r.gate.up() && time.Since(started) < r.timing.drain {
 		caughtUp, growth := r.tail.CaughtUp()
 		if growth.Before(started) {
 			growth = started

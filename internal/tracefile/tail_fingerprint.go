@@ -56,20 +56,3 @@ func tailFindNewline(f io.ReaderAt, from, to int64) (int64, error) {
 	}
 	return -1, nil
 }
-
-// tailLineEnd returns the offset after the last newline in [0, to), 0 when there is none.
-func tailLineEnd(f io.ReaderAt, to int64) (int64, error) {
-	buf := make([]byte, tailChunk)
-	for to > 0 {
-		from := max(0, to-tailChunk)
-		n, err := f.ReadAt(buf[:to-from], from)
-		if err != nil && !errors.Is(err, io.EOF) {
-			return 0, err
-		}
-		if i := bytes.LastIndexByte(buf[:n], '\n'); i >= 0 {
-			return from + int64(i) + 1, nil
-		}
-		to = from
-	}
-	return 0, nil
-}

@@ -165,7 +165,7 @@ func (t *Tail) lineEnd(look tailLook) int64 {
 		return 0
 	}
 	defer func() { _ = f.Close() }() // it was only read
-	end, err := tailLineEnd(f, look.info.Size())
+	end, err := lastLineEnd(f, look.info.Size())
 	if err != nil {
 		return 0
 	}

@@ -101,7 +101,7 @@ func TestConfigTwoBackends(t *testing.T) {
 	}
 	c.Kill()
 	second.up(t)
-	c = harness.StartCollector(t, harness.CollectorSettings{Config: "two-backends.yaml", Jaeger: first.address, Data: c.Data})
+	harness.StartCollector(t, harness.CollectorSettings{Config: "two-backends.yaml", Jaeger: first.address, Data: c.Data})
 	waitTaken(t, second, sent)
 	harness.RequireSameSpans(t, sent, unique(first.spans()))
 }
