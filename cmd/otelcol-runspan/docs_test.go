@@ -1,10 +1,10 @@
 package main
 
 import (
-	"strconv"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"

@@ -177,8 +177,8 @@ func TestSpanTooLong(t *testing.T) {
 	assert.Equal(t, 2, tooLong.Spans)
 	assert.Equal(t, 1000, tooLong.Limit)
 	assert.Greater(t, tooLong.Bytes, 4000)
-	assert.ErrorContains(t, err, "max_line_bytes is 1000")
-	assert.ErrorContains(t, err, `span "0000000000000003" of trace "000000000000000000000000000000ab"`)
+	require.ErrorContains(t, err, "max_line_bytes is 1000")
+	require.ErrorContains(t, err, `span "0000000000000003" of trace "000000000000000000000000000000ab"`)
 
 	td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().RemoveIf(func(span ptrace.Span) bool { return len(span.Name()) > 1000 })
 	assert.Equal(t, spansOf(t, td), spansIn(t, lines, 1000))

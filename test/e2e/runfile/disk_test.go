@@ -93,7 +93,7 @@ func TestFullDiskAtStart(t *testing.T) {
 	readAlong(t, path).finish(t, c.got(), true)
 	torn, err := os.ReadFile(path + ".torn")
 	require.NoError(t, err)
-	assert.Equal(t, []byte(`{"resourceSpans":[`+"\n"), torn)
+	assert.Equal(t, "torn: {\"resourceSpans\":[\n", "torn: "+string(torn))
 }
 
 // The start fails, with an error that names the path and what is wrong.

@@ -88,7 +88,6 @@ func launch(ctx context.Context, files Files, config string, env map[string]stri
 		stderr:   &tail{},
 		exited:   make(chan struct{}),
 	}
-	//nolint:gosec // G204: the program under test is named by whoever starts the benchmark
 	c.cmd = exec.CommandContext(ctx, files.Binary,
 		"--config", filepath.Join(files.Configs, "common.yaml"), "--config", filepath.Join(files.Configs, config))
 	// Nothing of the caller's environment: GOGC, GOMAXPROCS or OTEL_ variables would change the figures.

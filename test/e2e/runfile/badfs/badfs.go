@@ -281,7 +281,7 @@ func (h *handle) Write(_ context.Context, data []byte, off int64) (uint32, sysca
 		h.b.mu.Lock()
 		// Only whole new pages: a page that was shown does not go away again.
 		for page := (off + pageSize - 1) / pageSize; page*pageSize < off+int64(len(data)); page++ {
-			h.b.late[lateKey{h.path, page}] = time.Now().Add(rand.N(faults.LatePages)) //nolint:gosec // no secret
+			h.b.late[lateKey{h.path, page}] = time.Now().Add(rand.N(faults.LatePages))
 		}
 		h.b.mu.Unlock()
 	}
