@@ -99,7 +99,8 @@ type Appender struct {
 	end        int64       // of the last good line
 	checkedEnd int64       // end when the path was last seen to lead to file
 	pending    []byte      // the line whose write failed: some of it may be behind end
-	rescue     []byte      // lines of a deleted file that its successor must get
+	rescue     []byte      // whole lines that were taken out and must come back
+	opened     bool        // once at least
 	lastRepair time.Time
 	lastTry    error
 	needs      int // bytes that did not fit when the disk was full

@@ -1,7 +1,6 @@
 package tracefile
 
 import (
-	"errors"
 	"fmt"
 	"time"
 )
@@ -75,7 +74,7 @@ func (a *Appender) syncOnce() error {
 			a.health.set(a.obs, nil)
 		}
 	} else {
-		err = errors.Join(ErrInDoubt, fmt.Errorf("fsync of %s: %w", a.opts.Path, err))
+		err = fmt.Errorf("%w: fsync: %w", ErrInDoubt, err)
 		a.mu.Lock()
 		a.broken = err
 		// Lines written since it started may have been part of what did not reach the disk.

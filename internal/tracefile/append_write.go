@@ -132,7 +132,6 @@ func (a *Appender) write(f *flight) {
 		a.wrote(f)
 		return
 	}
-	err = fmt.Errorf("writing to %s: %w", a.opts.Path, err)
 	a.takeBack(f, n, err)
 	a.window.finish(f, err)
 }

@@ -2,6 +2,7 @@ package tracefile
 
 import (
 	"fmt"
+	"slices"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
@@ -61,7 +62,7 @@ func (e *Encoder) split(td ptrace.Traces, limit int) ([][]byte, error) {
 	s := splitter{e: e, limit: limit}
 	s.heads[lineLevel] = []byte(`{"resourceSpans":[`)
 	s.tails[lineLevel] = []byte("]}\n")
-	for _, rs := range migrated(td).ResourceSpans().All() {
+	for _, rs := range td.ResourceSpans().All() {
 		s.closeTo(resourceLevel)
 		s.heads[resourceLevel] = append(e.appendResourceHead(s.heads[resourceLevel][:0], rs), `,"scopeSpans":[`...)
 		s.tails[resourceLevel] = appendTail(s.tails[resourceLevel][:0], true, rs.SchemaUrl())
@@ -99,7 +100,7 @@ func (s *splitter) add(span ptrace.Span) {
 		s.comma = true
 		return
 	}
-	encoded := append([]byte(nil), e.buf[item:]...)
+	encoded := slices.Clone(e.buf[item:])
 	e.buf, *s = e.buf[:end], before
 	s.closeTo(lineLevel)
 	end = len(e.buf)

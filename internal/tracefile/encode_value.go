@@ -1,7 +1,6 @@
 package tracefile
 
 import (
-	"encoding/base64"
 	"fmt"
 	"slices"
 
@@ -11,9 +10,10 @@ import (
 // A value may hold arrays and maps inside each other: 8 MiB of protobuf hold some 800,000 levels.
 const (
 	// maxDepth is how many arrays and maps inside each other are written as such; what is nested
-	// deeper becomes a string. With 28 the deepest object of a line is at level 124 (of maps in an
-	// event's attribute) and the same data in protobuf at level 91: below the limits of serde_json
-	// (128), protobuf in C++, Java and Python (100), jq 1.6 (256) and Python's json (about 1000).
+	// deeper becomes a string. Maps in an event's attribute then reach level 124 of the line, and
+	// level 91 of the same data in protobuf. Measured limits: jq 1.6 refuses the whole line from the
+	// 35th map on, Python's json from the 246th; serde_json stops at level 128, and protobuf in C++,
+	// Java and Python at level 100.
 	maxDepth = 28
 	// maxTextDepth is how many levels are kept inside such a string. It bounds the stack.
 	maxTextDepth = 1000
@@ -86,7 +86,7 @@ func (e *Encoder) appendValue(dst []byte, v pcommon.Value, depth int) []byte {
 	return append(dst, '}')
 }
 
-// appendNested appends an array or a map that is inside depth others.
+// appendNested appends an array or a map that is inside depth others, if that is not too deep.
 func (e *Encoder) appendNested(dst []byte, v pcommon.Value, depth int) []byte {
 	switch depth {
 	case maxDepth:
@@ -96,6 +96,10 @@ func (e *Encoder) appendNested(dst []byte, v pcommon.Value, depth int) []byte {
 		dst = appendString(dst, tooDeep)
 		return append(dst, '}')
 	}
+	return e.appendContainer(dst, v, depth)
+}
+
+func (e *Encoder) appendContainer(dst []byte, v pcommon.Value, depth int) []byte {
 	if v.Type() == pcommon.ValueTypeMap {
 		dst = append(dst, `{"kvlistValue":{`...)
 		if m := v.Map(); m.Len() > 0 {
@@ -120,24 +124,29 @@ func (e *Encoder) appendFlattened(dst []byte, v pcommon.Value) []byte {
 	e.flattened++
 	dst = append(dst, `{"stringValue":`...)
 	start := len(dst)
-	dst = e.appendNested(dst, v, maxDepth+1)
+	dst = e.appendContainer(dst, v, maxDepth)
 	text := string(dst[start:])
 	dst = appendString(dst[:start], text)
 	return append(dst, '}')
 }
 
-// appendBase64 appends b in base64. pdata hands out single bytes or a copy, so it takes three bytes
-// at a time to stay without an allocation.
+// appendBase64 appends b in base64. pdata hands out either single bytes or a copy, and a copy would be
+// an allocation, so the standard library's encoder cannot be used.
 func appendBase64(dst []byte, b pcommon.ByteSlice) []byte {
-	n := b.Len()
-	dst = slices.Grow(dst, base64.StdEncoding.EncodedLen(n))
-	var group [3]byte
-	for i := 0; i < n; i += len(group) {
-		size := min(len(group), n-i)
-		for j := range size {
-			group[j] = b.At(i + j)
-		}
-		dst = base64.StdEncoding.AppendEncode(dst, group[:size])
+	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+	i, n := 0, b.Len()
+	dst = slices.Grow(dst, (n+2)/3*4)
+	for ; n-i >= 3; i += 3 {
+		v := uint32(b.At(i))<<16 | uint32(b.At(i+1))<<8 | uint32(b.At(i+2))
+		dst = append(dst, alphabet[v>>18], alphabet[v>>12&63], alphabet[v>>6&63], alphabet[v&63])
+	}
+	switch n - i {
+	case 1:
+		v := uint32(b.At(i)) << 16
+		dst = append(dst, alphabet[v>>18], alphabet[v>>12&63], '=', '=')
+	case 2:
+		v := uint32(b.At(i))<<16 | uint32(b.At(i+1))<<8
+		dst = append(dst, alphabet[v>>18], alphabet[v>>12&63], alphabet[v>>6&63], '=')
 	}
 	return dst
 }

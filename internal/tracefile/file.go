@@ -1,6 +1,7 @@
 package tracefile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -54,8 +55,13 @@ func (a *Appender) holdLock(timeout time.Duration) error {
 	if err := a.makeFolder(); err != nil {
 		return err
 	}
-	if a.opts.NoLock || a.lock != nil && a.lock.inPlace() {
+	if a.opts.NoLock {
 		return nil
+	}
+	if a.lock != nil {
+		if ok, err := a.lock.inPlace(); ok || err != nil {
+			return err
+		}
 	}
 	lock, err := acquireLock(a.open, a.opts.Path, timeout, a.opts.flock)
 	if err != nil {
@@ -95,9 +101,11 @@ func (a *Appender) checkPath() {
 		a.replaced("another file took its place")
 		return
 	}
-	if !a.opts.NoLock && !a.lock.inPlace() {
-		a.fail(fmt.Errorf("%s: the lock file was removed", a.opts.Path))
-		return
+	if !a.opts.NoLock {
+		if ok, err := a.lock.inPlace(); !ok || err != nil {
+			a.fail(fmt.Errorf("%s: the lock file is gone: %w", a.opts.Path, cmp.Or(err, fs.ErrNotExist)))
+			return
+		}
 	}
 	mine, err := a.file.Stat()
 	switch {
@@ -141,7 +149,7 @@ func (a *Appender) replaced(why string) {
 		for _, line := range unsynced {
 			a.window.settle(line.key, false)
 		}
-		a.finishWaiting(errors.Join(ErrInDoubt, err))
+		a.finishWaiting(fmt.Errorf("%w: %w", ErrInDoubt, err))
 	} else if a.rescue == nil {
 		a.finishWaiting(nil)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -64,10 +65,10 @@ func tryLock(name string, flock func(*os.File) error) (*fileLock, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	lock := &fileLock{file: f, info: info}
-	if !lock.inPlace() {
-		// Removed between the open and the lock: it would keep nobody out.
+	if ok, err := lock.inPlace(); !ok || err != nil {
+		// Removed between the open and the lock, most likely: there is a next time.
 		_ = f.Close()
-		return nil, unix.EWOULDBLOCK
+		return nil, errors.Join(err, unix.EWOULDBLOCK)
 	}
 	lock.sign()
 	return lock, nil
@@ -93,10 +94,17 @@ func (l *fileLock) sign() {
 }
 
 // inPlace reports whether the lock file is still the one at its path: one that was removed keeps
-// nobody out.
-func (l *fileLock) inPlace() bool {
+// nobody out. A disk that gives no answer takes no lock away: to lock again would then fail, against
+// the lock that is held.
+func (l *fileLock) inPlace() (bool, error) {
 	there, err := os.Stat(l.file.Name())
-	return err == nil && os.SameFile(there, l.info)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("the lock file: %w", err)
+	}
+	return os.SameFile(there, l.info), nil
 }
 
 // release frees the lock. The file stays: to remove it would take it from whoever opened it and

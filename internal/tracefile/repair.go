@@ -9,6 +9,10 @@ import (
 	"path/filepath"
 )
 
+// crashWindow is how much of the end of a file is searched for zeros at the start: what a second of a
+// fast disk, the default sync_interval, can leave unsynced.
+const crashWindow = 64 << 20
+
 // repair opens the file anew and brings its end in order: what an fsync did not bring to the disk
 // is written again in its place, and what is behind the last newline is taken away. After it every
 // line of the file is whole and on the disk. On an error nothing has changed for the worse, and it
@@ -71,8 +75,12 @@ func (a *Appender) settle(f file, size int64, unsynced []writtenLine) (int64, er
 		a.setUnsynced(unsynced[:good])
 		a.abandonWaiting(gone)
 	}
-	size, err = a.settleTail(f, size)
-	if err != nil {
+	if !a.opened {
+		if size, err = a.cutZeros(f, size); err != nil {
+			return 0, err
+		}
+	}
+	if size, err = a.settleTail(f, size); err != nil {
 		return 0, err
 	}
 	if len(a.rescue) > 0 {
@@ -87,8 +95,50 @@ func (a *Appender) settle(f file, size int64, unsynced []writtenLine) (int64, er
 	if err := f.Sync(); err != nil {
 		return 0, fmt.Errorf("fsync: %w", err)
 	}
-	a.rescue = nil
+	a.rescue, a.opened = nil, true
 	return size, nil
+}
+
+// cutZeros takes out what a crash of the machine left of lines that were not synced: a file may have
+// got its new size, and later pages, before its earlier ones, which are zeros then, and no line has a
+// zero. The whole lines behind them come back into the file; NAME.torn holds all of it.
+func (a *Appender) cutZeros(f file, size int64) (int64, error) {
+	section := io.NewSectionReader(f, max(0, size-crashWindow), min(size, crashWindow))
+	buf := make([]byte, 64<<10)
+	for at := max(0, size-crashWindow); ; {
+		n, err := section.Read(buf)
+		if i := bytes.IndexByte(buf[:n], 0); i >= 0 {
+			return a.cutFrom(f, at+int64(i), size)
+		}
+		at += int64(n)
+		if errors.Is(err, io.EOF) {
+			return size, nil
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+}
+
+// cutFrom moves everything from the line around zero on aside, and sets its whole lines for rescue.
+func (a *Appender) cutFrom(f file, zero, size int64) (int64, error) {
+	from, err := lastLineEnd(f, zero)
+	if err != nil {
+		return 0, err
+	}
+	data := make([]byte, size-from)
+	if _, err := f.ReadAt(data, from); err != nil {
+		return 0, err
+	}
+	if err := a.moveAside(f, from, size); err != nil {
+		return 0, err
+	}
+	for line := range bytes.Lines(data) {
+		if bytes.IndexByte(line, 0) < 0 && bytes.HasSuffix(line, []byte("\n")) {
+			a.rescue = append(a.rescue, line...)
+		}
+	}
+	return from, nil
 }
 
 // writeAgain compares the unsynced lines with the file and writes each over itself: after a failed

@@ -21,7 +21,10 @@ func TestTornTail(t *testing.T) {
 		"longer than a look back":  {before: "one\n" + long, after: "one\n", torn: long + "\n"},
 		"a line just as long":      {before: long + "\ntorn", after: long + "\n", torn: "torn\n"},
 		"nothing but a long torn":  {before: long, torn: long + "\n"},
-		"zeros of a crashed disk":  {before: "one\n\x00\x00\x00", after: "one\n", torn: "\x00\x00\x00\n"},
+		"zeros at the end":         {before: "one\n\x00\x00\x00", after: "one\n", torn: "\x00\x00\x00\n"},
+		"zeros before a line":      {before: "one\nt\x00\x00\nthree\n", after: "one\nthree\n", torn: "t\x00\x00\nthree\n\n"},
+		"zeros before a torn line": {before: "\x00\x00two\nthree\nfo", after: "three\n", torn: "\x00\x00two\nthree\nfo\n"},
+		"zeros far from the end":   {before: "one\n\x00\n" + long + "\nx", after: "one\n" + long + "\n", torn: "\x00\n" + long + "\nx\n"},
 		"an object without an end": {before: "{}\n{}", after: "{}\n", torn: "{}\n"},
 	} {
 		t.Run(name, func(t *testing.T) {

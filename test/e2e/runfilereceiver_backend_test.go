@@ -32,7 +32,7 @@ type memoryBackend struct {
 	mu     sync.Mutex
 	taken  []harness.Span
 	server *grpc.Server
-	served chan struct{} // closed when the server has ended
+	served chan struct{} // closed when server no longer listens
 }
 
 func newMemoryBackend(t *testing.T, answer func(ptrace.Traces) error) *memoryBackend {
@@ -64,7 +64,8 @@ func (b *memoryBackend) up(t *testing.T) {
 func (b *memoryBackend) down(t *testing.T) {
 	t.Helper()
 	b.server.Stop()
-	<-b.served // the address is free
+	// A server that is stopped before Serve has begun closes its listener there.
+	<-b.served
 }
 
 // Export takes the spans when the test's answer is nil.

@@ -3,7 +3,6 @@ package harness
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -128,22 +127,6 @@ func copyFile(t *testing.T, from, dir string, mode os.FileMode) string {
 		t.Fatal(err)
 	}
 	return to
-}
-
-// FreePorts returns n loopback addresses on which nobody listens.
-func FreePorts(t *testing.T, n int) []string {
-	t.Helper()
-	addresses := make([]string, n)
-	for i := range addresses {
-		// All are held until the last is found, so that no two are the same.
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		addresses[i] = l.Addr().String()
-	}
-	return addresses
 }
 
 // WaitFor polls until ready returns nil, and fails the test with its last error after the time.

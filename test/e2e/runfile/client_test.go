@@ -106,6 +106,9 @@ func (c *clients) deliver(ctx context.Context, body []byte, ids []uint64) {
 			c.mu.Unlock()
 			return
 		}
+		if ctx.Err() != nil {
+			return // its own doing, no refusal
+		}
 		c.mu.Lock()
 		c.refused[fmt.Sprint(status, " ", answer)]++
 		c.mu.Unlock()
@@ -139,6 +142,13 @@ func (c *clients) got() []uint64 {
 	return append([]uint64(nil), c.acknowledged...)
 }
 
+// String lists the refusals, for the messages of failed assertions.
+func (c *clients) String() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return fmt.Sprint(c.refused)
+}
+
 // refusals returns how often requests were answered so with this text in it.
 func (c *clients) refusals(text string) int {
 	c.mu.Lock()
@@ -157,5 +167,5 @@ func (c *clients) awaitMore(t *testing.T, n int) {
 	t.Helper()
 	before := len(c.got())
 	require.Eventually(t, func() bool { return len(c.got()) >= before+n }, 30*time.Second, 5*time.Millisecond,
-		"no spans are acknowledged: %v", c.refused)
+		"no spans are acknowledged: %v", c)
 }

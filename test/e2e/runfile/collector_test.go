@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"testing"
@@ -102,7 +103,7 @@ func launch(t *testing.T, endpoint string, before []string, settings ...string) 
 	t.Helper()
 	config := filepath.Join(t.TempDir(), "config.yaml")
 	require.NoError(t, os.WriteFile(config, []byte(configFor(endpoint, settings...)), 0o600))
-	args := append(before, collectorBinary, "--config", config)
+	args := append(slices.Clone(before), collectorBinary, "--config", config)
 	c := &collector{
 		cmd:      exec.CommandContext(context.WithoutCancel(t.Context()), args[0], args[1:]...),
 		endpoint: endpoint,
@@ -110,8 +111,8 @@ func launch(t *testing.T, endpoint string, before []string, settings ...string) 
 		ended:    make(chan struct{}),
 	}
 	c.cmd.Stdout, c.cmd.Stderr = c.log, c.log
-	// A test that is killed takes its collector along.
-	c.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	// A test that is killed takes its collector along; a group of its own, because strace does not.
+	c.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	require.NoError(t, c.cmd.Start())
 	go func() {
 		c.err = c.cmd.Wait()
@@ -154,7 +155,7 @@ func (c *collector) awaitReady(t *testing.T) {
 
 // kill is kill -9.
 func (c *collector) kill() {
-	_ = c.cmd.Process.Kill()
+	_ = syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL)
 	<-c.ended
 }
 

@@ -64,13 +64,13 @@ func TestFullDisk(t *testing.T) {
 				c.awaitMore(t, 200)
 				fill(t, ballast)
 				require.Eventually(t, func() bool { return c.refusals("503") > 0 && c.refusals("no space left") >= 10*round },
-					20*time.Second, 5*time.Millisecond, "refused: %v", c.refused)
+					20*time.Second, 5*time.Millisecond, "refused: %v", c)
 				require.NoError(t, os.Remove(ballast))
 			}
 			c.awaitMore(t, 200)
 			c.end()
 			r.finish(t, c.got(), true)
-			assert.Equal(t, c.refusals(""), c.refusals("503"), "every refusal is worth a retry: %v", c.refused)
+			assert.Equal(t, c.refusals(""), c.refusals("503"), "every refusal is worth a retry: %v", c)
 			require.NoError(t, col.terminate(t))
 			assert.NoFileExists(t, path+".torn")
 		})
@@ -93,7 +93,7 @@ func TestFullDiskAtStart(t *testing.T) {
 	readAlong(t, path).finish(t, c.got(), true)
 	torn, err := os.ReadFile(path + ".torn")
 	require.NoError(t, err)
-	assert.Equal(t, `{"resourceSpans":[`+"\n", string(torn))
+	assert.Equal(t, "torn: {\"resourceSpans\":[\n", "torn: "+string(torn))
 }
 
 // The start fails, with an error that names the path and what is wrong.
@@ -105,7 +105,7 @@ func TestCannotStart(t *testing.T) {
 		settings []string
 		want     []string
 	}{
-		"a read-only folder": {[]string{"path: " + readOnly + "/traces.jsonl"}, []string{readOnly, "read-only file system"}},
+		"a read-only folder":  {[]string{"path: " + readOnly + "/traces.jsonl"}, []string{readOnly, "read-only file system"}},
 		"a path below a file": {[]string{"path: " + file + "/traces.jsonl"}, []string{file, "not a directory"}},
 		"a folder that is missing": {
 			[]string{"path: " + file + "-missing/traces.jsonl", "create_directory: false"},

@@ -25,8 +25,10 @@ func TestSyncIsBeforeTheAnswer(t *testing.T) {
 	}
 	dir := t.TempDir()
 	path, trace := filepath.Join(dir, "traces.jsonl"), filepath.Join(dir, "trace")
-	col := launch(t, freePort(t), []string{strace, "-f", "-qq", "-s", "100", "-y", "-o", trace,
-		"-e", "trace=write,fsync,fdatasync,exit_group", "-e", "signal=none"},
+	col := launch(t, freePort(t), []string{
+		strace, "-f", "-qq", "-s", "100", "-y", "-o", trace,
+		"-e", "trace=write,fsync,fdatasync,exit_group", "-e", "signal=none",
+	},
 		"path: "+path, "durability: sync")
 	col.awaitReady(t)
 	c := newClients(t, col.endpoint)

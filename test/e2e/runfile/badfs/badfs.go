@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"sync"
 	"syscall"
 	"time"
@@ -61,10 +62,7 @@ func Mount(backing, mountpoint string) (*FS, error) {
 		return nil, err
 	}
 	root := &fs.LoopbackRoot{Path: backing, Dev: st.Dev}
-	root.NewNode = func(rootData *fs.LoopbackRoot, _ *fs.Inode, _ string, _ *syscall.Stat_t) fs.InodeEmbedder {
-		return &node{LoopbackNode: fs.LoopbackNode{RootData: rootData}, b: b}
-	}
-	rootNode := root.NewNode(root, nil, "", &st)
+	rootNode := &node{LoopbackNode: &fs.LoopbackNode{RootData: root}, b: b}
 	root.RootNode = rootNode
 	var noTime time.Duration // nothing is cached in the kernel
 	server, err := fs.Mount(mountpoint, rootNode, &fs.Options{
@@ -118,18 +116,24 @@ func (b *FS) current() Faults {
 }
 
 type node struct {
-	fs.LoopbackNode
+	*fs.LoopbackNode
 	b *FS
 }
 
+// WrapChild makes the nodes below bad ones too.
+func (n *node) WrapChild(_ context.Context, ops fs.InodeEmbedder) fs.InodeEmbedder {
+	return &node{LoopbackNode: ops.(*fs.LoopbackNode), b: n.b}
+}
+
 var (
-	_ fs.NodeOpener    = (*node)(nil)
-	_ fs.NodeCreater   = (*node)(nil)
-	_ fs.NodeSetattrer = (*node)(nil)
-	_ fs.NodeGetattrer = (*node)(nil)
+	_ fs.NodeWrapChilder = (*node)(nil)
+	_ fs.NodeOpener      = (*node)(nil)
+	_ fs.NodeCreater     = (*node)(nil)
+	_ fs.NodeSetattrer   = (*node)(nil)
+	_ fs.NodeGetattrer   = (*node)(nil)
 )
 
-func (n *node) path() string { return n.b.backing + "/" + n.Path(n.Root()) }
+func (n *node) path() string { return filepath.Join(n.b.backing, n.Path(n.Root())) }
 
 func (n *node) Open(_ context.Context, flags uint32) (fs.FileHandle, uint32, syscall.Errno) {
 	return n.b.open(n.path(), flags, 0)
@@ -143,19 +147,16 @@ func (n *node) Create(
 		return nil, nil, 0, errno
 	}
 	if closer, ok := fh.(fs.FileReleaser); ok {
-		closer.Release(ctx)
+		_ = closer.Release(ctx)
 	}
-	path := n.b.backing + "/" + n.Path(n.Root())
-	h, fuseFlags, errno := n.b.open(path+"/"+name, flags&^syscall.O_EXCL, mode)
+	h, fuseFlags, errno := n.b.open(filepath.Join(n.path(), name), flags&^syscall.O_EXCL, mode)
 	return inode, h, fuseFlags, errno
 }
 
-// Getattr and Setattr go by the path: the handles are not the loopback's own.
+// Getattr and Setattr do without the loopback's own handles: these are not.
 func (n *node) Getattr(ctx context.Context, fh fs.FileHandle, out *fuse.AttrOut) syscall.Errno {
-	if h, ok := fh.(*handle); ok {
-		if errno := h.stale(); errno != 0 {
-			return errno
-		}
+	// For a stat of the path the library hands over any open handle: a stale one must not spoil it.
+	if h, ok := fh.(*handle); ok && h.stale() == 0 {
 		var st syscall.Stat_t
 		if err := syscall.Fstat(int(h.file.Fd()), &st); err != nil {
 			return fs.ToErrno(err)
