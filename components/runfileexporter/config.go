@@ -59,7 +59,7 @@ type Config struct {
 
 // RetryWindow says which lines are remembered: the last ones, as long as they are young enough.
 type RetryWindow struct {
-	// Lines is how many are remembered, at about 100 bytes of memory each. Default: 100000. Zero
+	// Lines is how many are remembered, at about 130 bytes of memory each. Default: 100000. Zero
 	// remembers none: each retry is written again.
 	Lines int `mapstructure:"lines"`
 

@@ -46,7 +46,7 @@ type Options struct {
 	// CreateDirectory makes the folders of Path where they are missing.
 	CreateDirectory bool
 	// RetryLines is how many of the last written lines are remembered, so that a client's retry of
-	// one is not written again; 0 remembers none. Each costs about 100 bytes of memory.
+	// one is not written again; 0 remembers none. Each costs about 130 bytes of memory.
 	RetryLines int
 	// RetryAge is how long a line is remembered.
 	RetryAge time.Duration

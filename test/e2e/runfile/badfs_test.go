@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -29,6 +30,23 @@ func mountBad(t *testing.T) (b *badfs.FS, dir string) {
 	}
 	t.Cleanup(func() { assert.NoError(t, b.Unmount()) })
 	return b, dir
+}
+
+// hang makes the file system hang until release is called, at the latest at the test's end: before a
+// collector is killed, for a process does not end before its calls into the kernel do.
+func hang(t *testing.T, b *badfs.FS) (release func()) {
+	t.Helper()
+	answer := make(chan struct{})
+	var once sync.Once
+	release = func() {
+		once.Do(func() {
+			b.Set(badfs.Faults{})
+			close(answer)
+		})
+	}
+	t.Cleanup(release)
+	b.Set(badfs.Faults{Hang: answer})
+	return release
 }
 
 // On a file system that does everything wrong in turn, nothing acknowledged is missing, nothing is
@@ -75,11 +93,9 @@ func TestBadFileSystem(t *testing.T) {
 			b.Stale()
 			c.awaitMore(t, 200)
 
-			hang := make(chan struct{})
-			b.Set(badfs.Faults{Hang: hang})
+			release := hang(t, b)
 			refused("hangs")
-			b.Set(badfs.Faults{})
-			close(hang)
+			release()
 			c.awaitMore(t, 200)
 
 			c.end()
@@ -99,15 +115,14 @@ func TestShutdownWhileHanging(t *testing.T) {
 	c := newClients(t, col.endpoint)
 	c.load(t, 2)
 	c.awaitMore(t, 10)
-	hang := make(chan struct{})
-	b.Set(badfs.Faults{Hang: hang})
+	release := hang(t, b)
 	require.Eventually(t, func() bool { return c.refusals("hangs") > 0 }, 20*time.Second, 5*time.Millisecond)
 	c.end()
 	require.NoError(t, col.cmd.Process.Signal(syscall.SIGTERM))
 	require.Eventually(t, func() bool {
 		return strings.Contains(col.log.String(), "closing it: the disk hangs")
 	}, 10*time.Second, 5*time.Millisecond)
-	close(hang) // a process does not end before its calls into the kernel do
+	release() // a process does not end before its calls into the kernel do
 	_ = col.wait(t)
 	readAlong(t, path).finish(t, c.got(), true)
 }

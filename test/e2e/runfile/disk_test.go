@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -81,7 +82,8 @@ func TestFullDisk(t *testing.T) {
 func TestFullDiskAtStart(t *testing.T) {
 	dir := mountTmpfs(t, "size=1m")
 	path, ballast := filepath.Join(dir, "traces.jsonl"), filepath.Join(dir, "ballast")
-	require.NoError(t, os.WriteFile(path, []byte(`{"resourceSpans":[`), 0o600))
+	half := strings.TrimSuffix(lineOf("torn"), "]}]}\n")
+	require.NoError(t, os.WriteFile(path, []byte(half), 0o600))
 	fill(t, ballast)
 	col := startCollector(t, freePort(t), "path: "+path)
 	c := newClients(t, col.endpoint)
@@ -93,7 +95,7 @@ func TestFullDiskAtStart(t *testing.T) {
 	readAlong(t, path).finish(t, c.got(), true)
 	torn, err := os.ReadFile(path + ".torn")
 	require.NoError(t, err)
-	assert.Equal(t, "torn: {\"resourceSpans\":[\n", "torn: "+string(torn))
+	assert.Equal(t, half+"\n", string(torn))
 }
 
 // The start fails, with an error that names the path and what is wrong.

@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -74,7 +75,27 @@ func Mount(backing, mountpoint string) (*FS, error) {
 		return nil, fmt.Errorf("mounting badfs: %w", err)
 	}
 	b.server = server
-	return b, nil
+	return b, closeFuseOnExec()
+}
+
+// closeFuseOnExec keeps /dev/fuse from the programs that are started after this: one that hangs in
+// the file system would keep it alive after the test's end, and itself with it.
+func closeFuseOnExec() error {
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if target, err := os.Readlink("/proc/self/fd/" + entry.Name()); err != nil || target != "/dev/fuse" {
+			continue
+		}
+		fd, err := strconv.Atoi(entry.Name())
+		if err != nil {
+			return err
+		}
+		syscall.CloseOnExec(fd)
+	}
+	return nil
 }
 
 // Unmount ends it. Every program must have left it.
