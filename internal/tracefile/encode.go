@@ -23,7 +23,7 @@ const DefaultMaxLineBytes = 16 << 20
 // It does not allocate where dst has room, and it has no limit: use an [Encoder] to keep lines short.
 func AppendTraces(dst []byte, td ptrace.Traces) []byte {
 	var e Encoder
-	dst, _ = e.appendTraces(dst, td, noLimit)
+	dst, _ = e.appendTraces(dst, migrated(td), noLimit)
 	return dst
 }
 
@@ -47,6 +47,7 @@ type Encoder struct {
 func (e *Encoder) Encode(td ptrace.Traces) ([][]byte, error) {
 	e.lines = e.lines[:0]
 	e.flattened = 0
+	td = migrated(td)
 	if td.SpanCount() == 0 {
 		return nil, nil
 	}

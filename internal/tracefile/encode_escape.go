@@ -45,10 +45,10 @@ const (
 // escaped is what an ASCII byte becomes and the size of that: one, two, or six for \u00XX, of which it
 // holds the first two.
 func escaped(c byte) (output, size uint64) {
-	switch e := escapes[c]; {
-	case e == 0:
+	switch e := escapes[c]; e {
+	case 0:
 		return uint64(c), 1
-	case e == '\\'|'u'<<8:
+	case '\\' | 'u'<<8:
 		return uint64(e), 6
 	default:
 		return uint64(e), 2

@@ -18,7 +18,6 @@ const noLimit = math.MaxInt
 // limit bytes, so that a request of any size costs at most one line of work before it is split.
 func (e *Encoder) appendTraces(dst []byte, td ptrace.Traces, limit int) ([]byte, bool) {
 	start := len(dst)
-	td = migrated(td)
 	rss := td.ResourceSpans()
 	if rss.Len() == 0 {
 		return append(dst, "{}"...), true

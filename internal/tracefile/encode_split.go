@@ -62,7 +62,7 @@ func (e *Encoder) split(td ptrace.Traces, limit int) ([][]byte, error) {
 	s := splitter{e: e, limit: limit}
 	s.heads[lineLevel] = []byte(`{"resourceSpans":[`)
 	s.tails[lineLevel] = []byte("]}\n")
-	for _, rs := range migrated(td).ResourceSpans().All() {
+	for _, rs := range td.ResourceSpans().All() {
 		s.closeTo(resourceLevel)
 		s.heads[resourceLevel] = append(e.appendResourceHead(s.heads[resourceLevel][:0], rs), `,"scopeSpans":[`...)
 		s.tails[resourceLevel] = appendTail(s.tails[resourceLevel][:0], true, rs.SchemaUrl())

@@ -86,7 +86,7 @@ func (e *Encoder) appendValue(dst []byte, v pcommon.Value, depth int) []byte {
 	return append(dst, '}')
 }
 
-// appendNested appends an array or a map that is inside depth others.
+// appendNested appends an array or a map that is inside depth others, if that is not too deep.
 func (e *Encoder) appendNested(dst []byte, v pcommon.Value, depth int) []byte {
 	switch depth {
 	case maxDepth:
@@ -96,6 +96,10 @@ func (e *Encoder) appendNested(dst []byte, v pcommon.Value, depth int) []byte {
 		dst = appendString(dst, tooDeep)
 		return append(dst, '}')
 	}
+	return e.appendContainer(dst, v, depth)
+}
+
+func (e *Encoder) appendContainer(dst []byte, v pcommon.Value, depth int) []byte {
 	if v.Type() == pcommon.ValueTypeMap {
 		dst = append(dst, `{"kvlistValue":{`...)
 		if m := v.Map(); m.Len() > 0 {
@@ -120,7 +124,7 @@ func (e *Encoder) appendFlattened(dst []byte, v pcommon.Value) []byte {
 	e.flattened++
 	dst = append(dst, `{"stringValue":`...)
 	start := len(dst)
-	dst = e.appendNested(dst, v, maxDepth+1)
+	dst = e.appendContainer(dst, v, maxDepth)
 	text := string(dst[start:])
 	dst = appendString(dst[:start], text)
 	return append(dst, '}')

@@ -2,6 +2,7 @@ package tracefile
 
 import (
 	"encoding/binary"
+	"slices"
 )
 
 // Traces in protobuf that pdata's own methods cannot make.
@@ -60,8 +61,7 @@ func nestedTraces(levels int) []byte {
 		size = l.outer + headerSize(l.number, l.outer)
 	}
 	var out []byte
-	for i := len(layers) - 1; i >= 0; i-- {
-		l := layers[i]
+	for _, l := range slices.Backward(layers) {
 		out = appendHeader(out, l.number, l.outer)
 		out = appendHeader(out, 1, l.values)
 		if l.number == mapField {
