@@ -58,6 +58,7 @@ format: ## Format the Go code.
 generate: ## Make the generated code anew: the collector's main package and the components' metadata.
 	mkdir -p cmd/otelcol-runspan
 	$(TOOL) builder --config builder-config.yaml --skip-get-modules --skip-compilation --output-path ./cmd/otelcol-runspan
+	gofmt -w cmd/otelcol-runspan
 	go generate ./...
 
 .PHONY: bench

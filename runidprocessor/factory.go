@@ -23,7 +23,19 @@ func NewFactory() processor.Factory {
 func createTraces(
 	ctx context.Context, set processor.Settings, cfg component.Config, next consumer.Traces,
 ) (processor.Traces, error) {
-	p := newRunIDProcessor(cfg.(*Config))
+	builder, err := metadata.NewTelemetryBuilder(set.TelemetrySettings)
+	if err != nil {
+		return nil, err
+	}
+	p, err := newRunIDProcessor(cfg.(*Config), builder)
+	if err != nil {
+		builder.Shutdown()
+		return nil, err
+	}
 	return processorhelper.NewTraces(ctx, set, cfg, next, p.processTraces,
-		processorhelper.WithCapabilities(consumer.Capabilities{MutatesData: true}))
+		processorhelper.WithCapabilities(consumer.Capabilities{MutatesData: true}),
+		processorhelper.WithShutdown(func(context.Context) error {
+			builder.Shutdown()
+			return nil
+		}))
 }

@@ -2,82 +2,73 @@ package runidprocessor
 
 import (
 	"context"
+	"sync"
+	"time"
 
-	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
+	"go.opentelemetry.io/collector/processor/processorhelper"
 
-	"github.com/runspan/runspan/internal/runid"
+	"github.com/runspan/runspan/runidprocessor/internal/metadata"
 )
 
 type runIDProcessor struct {
-	rule rule
+	cfg             *Config
+	judge           judge
+	aliases         *aliases // on spans and resources
+	resourceAliases *aliases // on resources only
+	tagger          tagger
+	memory          *traceMemory // nil: no inheritance
+	telemetry       *telemetry
+	requests        sync.Pool            // of *request
+	clock           func() time.Duration // since some fixed moment; never goes back
 }
 
-func newRunIDProcessor(cfg *Config) *runIDProcessor {
-	return &runIDProcessor{rule: rule{fallbackID: cfg.FallbackID}}
+func newRunIDProcessor(cfg *Config, tb *metadata.TelemetryBuilder) (*runIDProcessor, error) {
+	started := time.Now()
+	p := &runIDProcessor{
+		cfg:             cfg,
+		judge:           judge{fallbackID: cfg.Fallback.ID},
+		aliases:         noAliases,
+		resourceAliases: noAliases,
+		tagger: tagger{
+			spans:       cfg.Tags.Spans,
+			resources:   cfg.Tags.Resources,
+			source:      cfg.Tags.Source,
+			copyToSpans: cfg.Tags.CopyToSpans,
+		},
+		clock: func() time.Duration { return time.Since(started) },
+	}
+	if cfg.Sources.Aliases.Enabled {
+		p.aliases = newAliases(cfg.Sources.Aliases.Keys)
+		p.resourceAliases = newAliases(cfg.Sources.Aliases.ResourceKeys)
+	}
+	if cfg.Sources.Trace.Enabled {
+		p.memory = newTraceMemory(cfg.Sources.Trace.MaxTraces, cfg.Sources.Trace.MaxAge)
+	}
+	p.requests.New = func() any { return newRequest(p) }
+	var err error
+	p.telemetry, err = newTelemetry(tb, p)
+	return p, err
 }
 
-// processTraces makes every resource of td hold the spans of one run and tags resources and spans.
-func (p *runIDProcessor) processTraces(_ context.Context, td ptrace.Traces) (ptrace.Traces, error) {
-	all := td.ResourceSpans()
-	// Resources that a split appends are behind n: they are whole already.
-	for i, n := 0, all.Len(); i < n; i++ {
-		p.processResource(all, i)
+// processTraces gives every span of td its run, and every resource the spans of one run. It returns
+// processorhelper.ErrSkipProcessingData when no span is left to pass on, so that no empty request
+// reaches the next component.
+func (p *runIDProcessor) processTraces(ctx context.Context, td ptrace.Traces) (ptrace.Traces, error) {
+	q := p.requests.Get().(*request)
+	defer q.release()
+	q.begin(ctx)
+	q.readAll(td)
+	err := q.decideRest(td)
+	if err == nil {
+		q.arrangeAll(td.ResourceSpans())
+	}
+	p.telemetry.count(ctx, q)
+	if err != nil {
+		return td, err
+	}
+	if td.ResourceSpans().Len() == 0 {
+		return td, processorhelper.ErrSkipProcessingData
 	}
 	return td, nil
-}
-
-// processResource tags the i-th resource of all. The run of its first span keeps the resource;
-// spans of other runs move to copies of it, which are appended to all.
-func (p *runIDProcessor) processResource(all ptrace.ResourceSpansSlice, i int) {
-	rs := all.At(i)
-	attrs := rs.Resource().Attributes()
-	service := serviceName(attrs)
-	fallback := p.rule.resolve(pcommon.NewMap(), attrs)
-
-	var first string
-	var others *splitter
-	found := false
-	for j := 0; j < rs.ScopeSpans().Len(); j++ {
-		// Appending to all may move its elements: take them anew for each scope.
-		scope := all.At(i).ScopeSpans().At(j)
-		scope.Spans().RemoveIf(func(span ptrace.Span) bool {
-			run := p.rule.resolve(span.Attributes(), attrs)
-			tag(span.Attributes(), service, run)
-			if !found {
-				first, found = run, true
-			}
-			if run == first {
-				return false
-			}
-			if others == nil {
-				others = newSplitter(rs)
-			}
-			span.MoveTo(others.spansOf(run, j, scope).AppendEmpty())
-			return true
-		})
-	}
-	if !found {
-		first = fallback
-	}
-	if others != nil {
-		others.appendTo(all, service)
-		rs = all.At(i)
-	}
-	tag(rs.Resource().Attributes(), service, first)
-}
-
-// serviceName returns the service of a resource, unknown_service when it names none.
-func serviceName(resource pcommon.Map) string {
-	if v, ok := resource.Get(runid.AttributeServiceName); ok {
-		if s := v.AsString(); s != "" {
-			return s
-		}
-	}
-	return runid.UnknownService
-}
-
-func tag(attrs pcommon.Map, service, run string) {
-	attrs.PutStr(runid.AttributeServiceName, service)
-	attrs.PutStr(runid.AttributeRunID, run)
 }

@@ -16,6 +16,10 @@ const (
 	// (https://opentelemetry.io/docs/specs/semconv/resource/#service).
 	AttributeServiceName = "service.name"
 
+	// AttributeRunIDSource says on a span how its run was found where neither the span nor its
+	// resource carried AttributeRunID. Its values are the Source constants.
+	AttributeRunIDSource = "run.id.source"
+
 	// Unassigned is the id of the run that collects spans which name none. Coming in from a
 	// producer it counts as no run id, so that a second collector in the chain can still find one.
 	Unassigned = "unassigned"
@@ -26,6 +30,21 @@ const (
 
 	// MaxBytes is the longest valid run id, in bytes of UTF-8.
 	MaxBytes = 256
+)
+
+// The values of AttributeRunIDSource.
+const (
+	// SourceAlias: an attribute by which another tool names the run, on the span or its resource.
+	SourceAlias = "alias"
+
+	// SourceMetadata: a header of the request that brought the span.
+	SourceMetadata = "metadata"
+
+	// SourceTrace: the run that other spans of the same trace named.
+	SourceTrace = "trace"
+
+	// SourceFallback: nothing named a run; the run id is the collector's fallback id.
+	SourceFallback = "fallback"
 )
 
 // The reasons for which a value is no run id.

@@ -65,7 +65,7 @@ func FuzzSplit(f *testing.F) {
 
 		// As few lines as the order allows: no span would have fitted into the line before its own.
 		for i := 1; i < len(lines); i++ {
-			require.Greater(t, len(joined(t, lines[i-1], lines[i])), e.MaxLineBytes)
+			require.Greater(t, len(joinedLines(t, lines[i-1], lines[i])), e.MaxLineBytes)
 		}
 		again := Encoder{MaxLineBytes: e.MaxLineBytes, buf: dirty()}
 		repeated, err := again.Encode(td)
@@ -97,8 +97,8 @@ func longestSpan(t *testing.T, td ptrace.Traces) int {
 	return longest
 }
 
-// joined is the first line with the first span of the second.
-func joined(t *testing.T, first, second []byte) []byte {
+// joinedLines is the first line with the first span of the second.
+func joinedLines(t *testing.T, first, second []byte) []byte {
 	t.Helper()
 	td, next := unmarshaled(t, first), unmarshaled(t, second)
 	rs := next.ResourceSpans().At(0)

@@ -1,0 +1,139 @@
+package tracefile
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"time"
+)
+
+var errTailAnotherFile = errors.New("another file is at this path now")
+
+// readBatch hands out the next whole lines of a file, nil when it has none now. Each time the file
+// is opened anew and known again by its first line: it may have been rotated or replaced since the
+// look, no handle keeps deleted files on the disk, and an open is what makes a network file system
+// show its newest bytes.
+func (t *Tail) readBatch(f *tailFile) *TailBatch {
+	file, err := os.Open(f.path) // the path changes in this goroutine only
+	if err != nil {
+		t.block(f, err)
+		return nil
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	size, err := t.verify(f, file)
+	if err != nil {
+		t.block(f, err)
+		return nil
+	}
+	if size <= f.lookFrom {
+		t.block(f, nil) // shorter than it was: the next look says what became of it
+		return nil
+	}
+	data, end, err := t.cut(f, file, size)
+	if err != nil {
+		t.block(f, err)
+		return nil
+	}
+	t.tellUnreadable("read ", f.path, nil)
+	if end == 0 {
+		t.mu.Lock()
+		f.lookFrom = size
+		if f.size < size {
+			f.size = size
+		}
+		t.mu.Unlock()
+		return nil
+	}
+	t.mu.Lock()
+	start := f.read
+	place := f.handOut(end)
+	t.mu.Unlock()
+	batch := &TailBatch{Path: f.path, Start: start, Data: data, tail: t, file: f, place: place}
+	if data == nil {
+		t.set.OnEvent(TailEvent{Kind: TailLineTooLong, Path: f.path, Offset: start, Bytes: end - start})
+		batch.Delivered()
+		return nil
+	}
+	return batch
+}
+
+// block keeps a file from being read before the next look, and has the look know it anew.
+func (t *Tail) block(f *tailFile, err error) {
+	delete(t.looks, f.path)
+	t.mu.Lock()
+	f.blocked = true
+	t.mu.Unlock()
+	if err != nil && !errors.Is(err, errTailAnotherFile) && !errors.Is(err, os.ErrNotExist) {
+		t.tellUnreadable("read ", f.path, err)
+	}
+}
+
+// verify returns the size of an opened file after it has proved to be the one that was read so far.
+func (t *Tail) verify(f *tailFile, file *os.File) (int64, error) {
+	fingerprint, err := tailFingerprint(file)
+	if err != nil {
+		return 0, err
+	}
+	if fingerprint != f.fingerprint {
+		return 0, errTailAnotherFile
+	}
+	info, err := file.Stat()
+	if err != nil || f.read == 0 || info.Size() <= f.read {
+		return info.Size(), err
+	}
+	var before [1]byte
+	if _, err := file.ReadAt(before[:], f.read-1); err != nil {
+		return 0, err
+	}
+	if before[0] == '\n' {
+		f.tornSince = time.Time{}
+		return info.Size(), nil
+	}
+	// The first line is the same and the rest is not: somebody has written the file anew. Or it is
+	// a page that the file system does not have yet.
+	if f.tornSince.IsZero() {
+		f.tornSince = time.Now()
+	}
+	if time.Since(f.tornSince) < t.set.SettleTime {
+		return 0, errTailAnotherFile
+	}
+	read := f.read
+	t.mu.Lock()
+	f.restart(0)
+	t.mu.Unlock()
+	t.set.OnEvent(TailEvent{Kind: TailRewritten, Path: f.path, Offset: read, Bytes: info.Size()})
+	return info.Size(), nil
+}
+
+// cut returns whole lines from where reading is, and the offset after them; 0 when there is none.
+// A line longer than MaxLineBytes is found to its end but not kept: its data is nil.
+func (t *Tail) cut(f *tailFile, file io.ReaderAt, size int64) (data []byte, end int64, err error) {
+	lookFrom := f.lookFrom
+	if lookFrom == f.read {
+		buf := make([]byte, min(size-f.read, t.set.MaxBatchBytes))
+		n, err := file.ReadAt(buf, f.read)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, 0, err
+		}
+		if i := bytes.LastIndexByte(buf[:n], '\n'); i >= 0 {
+			return buf[:i+1], f.read + int64(i) + 1, nil
+		}
+		lookFrom = f.read + int64(n)
+	}
+	// The line goes on behind what a batch holds, or was not whole when it was last looked at: its
+	// end is looked for from there, so that a line which grows slowly is not read again and again.
+	newline, err := tailFindNewline(file, lookFrom, size)
+	if err != nil || newline < 0 {
+		return nil, 0, err
+	}
+	end = newline + 1
+	if end-f.read > t.set.MaxLineBytes {
+		return nil, end, nil
+	}
+	data = make([]byte, end-f.read)
+	if _, err := file.ReadAt(data, f.read); err != nil {
+		return nil, 0, err
+	}
+	return data, end, nil
+}

@@ -1,0 +1,81 @@
+// Package contender lists what the benchmarks compare. A new contender is one file in
+// test/bench/configs and one entry in All.
+package contender
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Contender is one way to set up the collector.
+type Contender struct {
+	// Name in tables, flags and ratios.
+	Name string
+	// Config is the file in the folder of configs that common.yaml is merged with.
+	Config string
+	// What it is, in a few words for the docs.
+	What string
+	// Env are further variables that Config uses, beside those that every contender gets: BENCH_OTLP
+	// and BENCH_METRICS_PORT, where it listens, and BENCH_DATA, an empty folder.
+	Env map[string]string
+	// Backend: needs a second collector to send to, whose address is BENCH_BACKEND. A round is over
+	// when the backend has everything.
+	Backend bool
+}
+
+// The contenders that others are compared with.
+const (
+	Nop   = "nop"
+	Stock = "stock_equivalent"
+)
+
+// All contenders, in the order in which they are printed.
+var All = []Contender{
+	{Name: Nop, Config: "nop.yaml", What: "receive and throw away"},
+	{Name: "run_id", Config: "run_id.yaml", What: "`run_id`, then throw away"},
+	{Name: "file", Config: "file.yaml", What: "stock `file`"},
+	{Name: Stock, Config: "stock_equivalent.yaml", What: "stock `transform` + `groupbyattrs` + `file`"},
+	runFile("run_file_write", "write", "`run_id` and `run_file`, `durability: write`"),
+	runFile("run_file_sync", "sync", "the same, `durability: sync`"),
+	{Name: "product", Config: "product.yaml", Backend: true, What: "`run_id` and `run_file`, and a backend that reads from the file"},
+	fanout("fanout_memory", "fanout_memory.yaml", "none", "stock `file`, and a backend through a memory queue"),
+	fanout("fanout_memory_gzip", "fanout_memory.yaml", "gzip", "the same, with gzip (the default)"),
+	fanout("fanout_disk", "fanout_disk.yaml", "none", "stock `file`, and a backend through a queue on disk (`file_storage`)"),
+	fanout("fanout_disk_gzip", "fanout_disk.yaml", "gzip", "the same, with gzip (the default)"),
+}
+
+func runFile(name, durability, what string) Contender {
+	return Contender{
+		Name: name, Config: "run_file.yaml", What: what,
+		Env: map[string]string{"BENCH_DURABILITY": durability},
+	}
+}
+
+func fanout(name, config, compression, what string) Contender {
+	return Contender{
+		Name: name, Config: config, What: what, Backend: true,
+		Env: map[string]string{"BENCH_COMPRESSION": compression},
+	}
+}
+
+// Find returns the named contenders in the order of All, all of them for no names. An unknown name
+// is an error that lists the known ones.
+func Find(names []string) ([]Contender, error) {
+	if len(names) == 0 {
+		return All, nil
+	}
+	var known []string
+	var found []Contender
+	for _, c := range All {
+		known = append(known, c.Name)
+		if slices.Contains(names, c.Name) {
+			found = append(found, c)
+		}
+	}
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return nil, fmt.Errorf("no contender %q: choose from %v", name, known)
+		}
+	}
+	return found, nil
+}

@@ -1,0 +1,79 @@
+package measure
+
+import (
+	"context"
+
+	"github.com/runspan/runspan/test/bench/internal/contender"
+	"github.com/runspan/runspan/test/bench/internal/results"
+	"github.com/runspan/runspan/test/bench/internal/spans"
+	"github.com/runspan/runspan/test/bench/internal/stats"
+)
+
+// Whole compares whole collectors under one workload.
+func (r *Runner) Whole(
+	ctx context.Context, taken results.Taken, w results.Workload, contenders []contender.Contender,
+) (*results.Whole, error) {
+	var err error
+	if w.RequestBytes, err = requestBytes(w.Shape); err != nil {
+		return nil, err
+	}
+	measured, err := r.rounds(ctx, w, contenders)
+	if err != nil {
+		return nil, err
+	}
+	whole := &results.Whole{Taken: taken, Workload: w}
+	for i, c := range contenders {
+		s := measured[i]
+		line := results.Contender{
+			Name: c.Name, What: c.What, CPU: stats.Summarize(s.cpu), Memory: stats.Summarize(s.memory),
+		}
+		if s.requests > 0 {
+			line.Latency = &results.Latency{
+				Requests: s.requests,
+				P50:      stats.Summarize(s.p50), P90: stats.Summarize(s.p90),
+				P99: stats.Summarize(s.p99), Max: stats.Summarize(s.max),
+			}
+		}
+		whole.Contenders = append(whole.Contenders, line)
+	}
+	whole.Ratios = ratios(contenders, measured)
+	return whole, nil
+}
+
+// ratios compares each contender with nop and with the stock equivalent, as far as they took part.
+// "added" is what a contender costs on top of nop, beside what the stock equivalent costs on top of it.
+func ratios(contenders []contender.Contender, measured []samples) []results.Ratio {
+	byName := map[string]samples{}
+	for i, c := range contenders {
+		byName[c.Name] = measured[i]
+	}
+	nop, haveNop := byName[contender.Nop]
+	stock, haveStock := byName[contender.Stock]
+	var out []results.Ratio
+	add := func(name string, a, b []float64) {
+		out = append(out, results.Ratio{Name: name, Summary: stats.Summarize(stats.Ratios(a, b))})
+	}
+	for _, c := range contenders {
+		s := byName[c.Name]
+		if haveNop && c.Name != contender.Nop {
+			add("cpu "+c.Name+"/"+contender.Nop, s.cpu, nop.cpu)
+			add("memory "+c.Name+"/"+contender.Nop, s.memory, nop.memory)
+		}
+		if haveStock && c.Name != contender.Stock {
+			add("cpu "+c.Name+"/"+contender.Stock, s.cpu, stock.cpu)
+			add("memory "+c.Name+"/"+contender.Stock, s.memory, stock.memory)
+		}
+		if haveNop && haveStock && c.Name != contender.Nop && c.Name != contender.Stock {
+			add("added cpu "+c.Name+"/"+contender.Stock, stats.Minus(s.cpu, nop.cpu), stats.Minus(stock.cpu, nop.cpu))
+		}
+	}
+	return out
+}
+
+func requestBytes(shape spans.Shape) (int, error) {
+	template, err := spans.New(shape)
+	if err != nil {
+		return 0, err
+	}
+	return template.Size(), nil
+}

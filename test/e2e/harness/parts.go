@@ -1,0 +1,91 @@
+package harness
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Full reports whether a missing part is a failure: under `make e2e` and in CI.
+func Full() bool {
+	return os.Getenv("RUNSPAN_E2E") == "full" || os.Getenv("CI") == "true"
+}
+
+// Missing ends the test because a part is not there; remedy says how to get it.
+func Missing(t *testing.T, part, remedy string) {
+	t.Helper()
+	if Full() {
+		t.Fatalf("%s is missing: %s", part, remedy)
+	}
+	t.Skipf("%s is missing: %s", part, remedy)
+}
+
+// Root returns the top folder of the repository.
+func Root(t *testing.T) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "builder-config.yaml")); err == nil {
+			return dir
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			t.Fatal("no builder-config.yaml in this folder or above")
+		}
+		dir = parent
+	}
+}
+
+// Binary returns the path of our collector: bin/otelcol-runspan, which the make targets build
+// first, or the program that RUNSPAN_BIN names.
+func Binary(t *testing.T) string {
+	t.Helper()
+	path := os.Getenv("RUNSPAN_BIN")
+	if path == "" {
+		path = filepath.Join(Root(t), "bin", "otelcol-runspan")
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Fatalf("%v: run `make build` first", err)
+	}
+	return path
+}
+
+// jaegerBinary returns the path of the Jaeger that scripts/jaeger-build.sh made.
+func jaegerBinary(t *testing.T) string {
+	t.Helper()
+	version := commandOutput(t, filepath.Join(Root(t), "internal", "tools", "jaeger"),
+		"go", "list", "-m", "-f", "{{.Version}}", "github.com/jaegertracing/jaeger")
+	path := filepath.Join(cache(t), "jaeger-"+version)
+	if _, err := os.Stat(path); err != nil {
+		Missing(t, "Jaeger", "run `make e2e`, which builds it (8 minutes, once)")
+	}
+	return path
+}
+
+func cache(t *testing.T) string {
+	t.Helper()
+	if dir := os.Getenv("RUNSPAN_CACHE"); dir != "" {
+		return dir
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(dir, "runspan")
+}
+
+func commandOutput(t *testing.T, dir, name string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Dir = dir
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s %s: %v", name, strings.Join(args, " "), err)
+	}
+	return strings.TrimSpace(string(out))
+}

@@ -1,0 +1,80 @@
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/runspan/runspan/test/e2e/harness"
+)
+
+var shellBlock = regexp.MustCompile("(?s)```sh\n(.*?)```")
+
+// commandsOf returns the shell commands of a README, comments removed.
+func commandsOf(t *testing.T, readme string) []string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(harness.Root(t), readme))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var blocks []string
+	for _, m := range shellBlock.FindAllStringSubmatch(string(text), -1) {
+		var lines []string
+		for line := range strings.Lines(m[1]) {
+			command, _, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "  #")
+			lines = append(lines, strings.TrimRight(command, " "))
+		}
+		blocks = append(blocks, strings.Join(lines, "\n"))
+	}
+	return blocks
+}
+
+// Both READMEs hold the same commands and as many sections.
+func TestReadmesSayTheSame(t *testing.T) {
+	english, chinese := commandsOf(t, "README.md"), commandsOf(t, "README.zh-CN.md")
+	if a, b := strings.Join(english, "\n--\n"), strings.Join(chinese, "\n--\n"); a != b || len(english) == 0 {
+		t.Fatalf("README.md:\n%s\n\nREADME.zh-CN.md:\n%s", a, b)
+	}
+	headings := regexp.MustCompile(`(?m)^#+ `)
+	count := func(name string) int {
+		text, err := os.ReadFile(filepath.Join(harness.Root(t), name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(headings.FindAll(text, -1))
+	}
+	if a, b := count("README.md"), count("README.zh-CN.md"); a != b {
+		t.Fatalf("README.md has %d headings, README.zh-CN.md %d", a, b)
+	}
+}
+
+// The commands of "See a first trace" do what the README says, typed as they stand there.
+func TestReadmeFirstTrace(t *testing.T) {
+	c := harness.StartCollector(t, harness.CollectorSettings{})
+	var command string
+	for _, block := range commandsOf(t, "README.md") {
+		if strings.Contains(block, "/v1/traces") {
+			command = block
+		}
+	}
+	if command == "" {
+		t.Fatal("README.md has no command that sends a trace")
+	}
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", strings.ReplaceAll(command, "127.0.0.1:4318", c.HTTP))
+	cmd.Dir = filepath.Dir(c.Data) // the README's data folder is ./data
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	want := []harness.Span{{
+		TraceID: "5b8efff798038103d269b633813fc60c", SpanID: "eee19b7ec3c1b174", Name: "hello",
+		Service: "hello", Run: "my-first-run",
+	}}
+	harness.RequireSameSpans(t, want, harness.ReadTraceFile(t, c.TraceFile()))
+	if !strings.Contains(string(out), `"resourceSpans"`) {
+		t.Fatalf("the commands did not show the line of the file: %s", out)
+	}
+}
