@@ -97,7 +97,7 @@ func longestSpan(t *testing.T, td ptrace.Traces) int {
 	return longest
 }
 
-// joined is the first line with the first span of the second.
+// joinedLines is the first line with the first span of the second.
 func joinedLines(t *testing.T, first, second []byte) []byte {
 	t.Helper()
 	td, next := unmarshaled(t, first), unmarshaled(t, second)
