@@ -2,22 +2,34 @@ package tracefile
 
 import (
 	"encoding/binary"
+	"math"
 	"unicode/utf8"
 )
 
 // blockSize is how many bytes are escaped without a branch between them.
 const blockSize = 64
 
-// escapes holds what each ASCII byte that JSON does not allow in a string becomes, in the order of
-// memory; those with a 'u' go on with the byte in hexadecimal. They are the escapes of the
-// collector's marshaler; neither the slash nor what is special in HTML is among them, because a line
-// is not a page.
-var escapes = func() (t [utf8.RuneSelf]uint16) {
-	for c := range ' ' {
-		t[c] = '\\' | 'u'<<8
+// escape is what an ASCII byte becomes in a JSON string: one or two bytes, in the order of memory, or
+// longEscape bytes of which it holds the first two.
+type escape struct {
+	output uint16
+	size   uint8
+}
+
+// longEscape is the size of \u00XX.
+const longEscape = 6
+
+// escapes has the escapes of the collector's marshaler. Neither the slash nor what is special in HTML
+// is among them, because a line is not a page.
+var escapes = func() (t [utf8.RuneSelf]escape) {
+	for c := range uint16(len(t)) {
+		t[c] = escape{c, 1}
+		if c < ' ' {
+			t[c] = escape{'\\' | 'u'<<8, longEscape}
+		}
 	}
 	for c, letter := range map[byte]uint16{'"': '"', '\\': '\\', '\n': 'n', '\r': 'r', '\t': 't'} {
-		t[c] = '\\' | letter<<8
+		t[c] = escape{'\\' | letter<<8, 2}
 	}
 	return t
 }()
@@ -27,12 +39,12 @@ var escapes = func() (t [utf8.RuneSelf]uint16) {
 // have. It takes 128 KiB, of which English touches a quarter.
 var pairs = func() (t [1 << 14]uint64) {
 	for i := range t {
-		first, firstSize := escaped(byte(i & 0x7f))
-		second, secondSize := escaped(byte(i >> 7))
-		t[i] = (firstSize+secondSize)<<pairSize | second<<(8*firstSize) | first
-		if firstSize+secondSize > 4 {
-			t[i] = longPair << pairSize
+		first, second := escapes[i&0x7f], escapes[i>>7]
+		size := uint64(first.size) + uint64(second.size)
+		if size > 4 {
+			size = longPair
 		}
+		t[i] = size<<pairSize | uint64(second.output)<<(8*first.size)&math.MaxUint32 | uint64(first.output)
 	}
 	return t
 }()
@@ -41,19 +53,6 @@ const (
 	pairSize = 32
 	longPair = 1 << 16
 )
-
-// escaped is what an ASCII byte becomes and the size of that: one, two, or six for \u00XX, of which it
-// holds the first two.
-func escaped(c byte) (output, size uint64) {
-	switch e := escapes[c]; e {
-	case 0:
-		return uint64(c), 1
-	case '\\' | 'u'<<8:
-		return uint64(e), 6
-	default:
-		return uint64(e), 2
-	}
-}
 
 // putASCII writes the ASCII byte at s[i] and then block by block, while each is ASCII with something
 // to escape in it. It returns the places behind what it read and wrote.
@@ -76,20 +75,15 @@ func putASCII(buf []byte, j int, s string, i int) (int, int) {
 
 // putByte writes what an ASCII byte becomes and returns its size.
 func putByte(out []byte, c byte) int {
-	const hexDigits = "0123456789abcdef"
-	switch escape := escapes[c&0x7f]; escape {
-	case 0:
-		out[0] = c
-		return 1
-	case '\\' | 'u'<<8:
-		out = out[:6]
-		copy(out, `\u00`)
+	e := escapes[c&0x7f]
+	binary.LittleEndian.PutUint16(out, e.output)
+	if e.size == longEscape {
+		const hexDigits = "0123456789abcdef"
+		out = out[:longEscape]
+		out[2], out[3] = '0', '0'
 		out[4], out[5] = hexDigits[c>>4], hexDigits[c&0xf]
-		return 6
-	default:
-		binary.LittleEndian.PutUint16(out, escape)
-		return 2
 	}
+	return int(e.size)
 }
 
 // putBlock writes a block and returns its size, or zero if a byte is not ASCII or needs \u00XX.
