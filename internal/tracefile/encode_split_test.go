@@ -146,6 +146,23 @@ func TestLimitCountsTheNewline(t *testing.T) {
 	}
 }
 
+// Two spans that fill a line to the last byte share it, and what is flattened is counted once, though
+// the first try to write one line met it too.
+func TestSplitFillsALine(t *testing.T) {
+	u := ptrace.ProtoUnmarshaler{}
+	td, err := u.UnmarshalTraces(nestedTraces(maxDepth + 1))
+	require.NoError(t, err)
+	spans := td.ResourceSpans().At(0).ScopeSpans().At(0).Spans()
+	spans.At(0).CopyTo(spans.AppendEmpty())
+	e := Encoder{MaxLineBytes: len(AppendTraces(nil, td)) + 1}
+	spans.At(0).CopyTo(spans.AppendEmpty())
+	lines, err := e.Encode(td)
+	require.NoError(t, err)
+	require.Len(t, lines, 2)
+	assert.Len(t, lines[0], e.MaxLineBytes)
+	assert.Equal(t, 3, e.Flattened())
+}
+
 func TestDefaultLimit(t *testing.T) {
 	td := withSpan(func(span ptrace.Span) { span.SetName(strings.Repeat("x", DefaultMaxLineBytes)) })
 	var e Encoder

@@ -277,6 +277,28 @@ func descend(attrs pcommon.Map) (levels int, leaf string) {
 	}
 }
 
+// The most levels for a value are those of maps in an attribute of an event.
+func TestDeepestLineKeepsTheLimitsOfReaders(t *testing.T) {
+	td := withSpan(func(span ptrace.Span) {
+		m := span.Events().AppendEmpty().Attributes()
+		for range maxDepth + 5 {
+			m = m.PutEmptyMap("m")
+		}
+		m.PutStr("leaf", "x")
+	})
+	assert.Equal(t, 124, levelsOf(AppendTraces(nil, td)))
+}
+
+// Each text is longer in JSON by more than the room that is kept behind the bytes still to come.
+func TestTextThatGrowsInsideOfARun(t *testing.T) {
+	for _, text := range []string{"中\n", "é\x01", "中\xff", "\u0085", "\u2028", "\xff", "\x00", "\"", "a\"b\x01"} {
+		long := strings.Repeat(text, 500)
+		var back string
+		require.NoError(t, json.Unmarshal(appendString(nil, long), &back))
+		assert.Equal(t, string([]rune(long)), back, "%q", text)
+	}
+}
+
 func TestFlattenedCountsTheLastCallOnly(t *testing.T) {
 	u := ptrace.ProtoUnmarshaler{}
 	td, err := u.UnmarshalTraces(nestedTraces(maxDepth + 1))
