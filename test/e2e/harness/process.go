@@ -31,6 +31,11 @@ func Start(t *testing.T, cmd *exec.Cmd) *Process {
 	}
 	cmd.Stderr = p.log
 	cmd.WaitDelay = 5 * time.Second
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	// A group of its own: what a child starts (actors, what strace runs) ends with it.
+	cmd.SysProcAttr.Setpgid = true
 	endWithParent(cmd)
 
 	started := make(chan error, 1)
@@ -60,9 +65,12 @@ func Start(t *testing.T, cmd *exec.Cmd) *Process {
 // Stop asks the process to end (SIGTERM) and returns its exit code, -1 when it had to be killed
 // after the given time.
 func (p *Process) Stop(within time.Duration) int {
-	_ = p.cmd.Process.Signal(syscall.SIGTERM)
+	p.Terminate()
 	return p.Wait(within)
 }
+
+// Terminate asks the process to end (SIGTERM) and does not wait.
+func (p *Process) Terminate() { _ = p.cmd.Process.Signal(syscall.SIGTERM) }
 
 // Wait returns the exit code, -1 when the process had to be killed after the given time.
 func (p *Process) Wait(within time.Duration) int {
@@ -78,9 +86,13 @@ func (p *Process) Wait(within time.Duration) int {
 	return 0
 }
 
-// Kill ends the process at once (SIGKILL) and waits until it is gone.
+// Kill ends the process and what it started at once (SIGKILL) and waits until it is gone.
 func (p *Process) Kill() {
-	_ = p.cmd.Process.Kill()
+	select {
+	case <-p.done: // its number may be somebody else's by now
+	default:
+		_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
+	}
 	<-p.done
 }
 

@@ -8,8 +8,5 @@ import (
 // endWithParent makes the kernel end the child when the test process dies without its clean-up, as
 // it does when `go test` runs into its time limit.
 func endWithParent(cmd *exec.Cmd) {
-	if cmd.SysProcAttr == nil {
-		cmd.SysProcAttr = &syscall.SysProcAttr{}
-	}
 	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 }

@@ -15,6 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/runspan/runspan/test/e2e/runfile/badfs"
+
+	"github.com/runspan/runspan/test/e2e/harness"
 )
 
 // mountBad mounts a bad file system for the test.
@@ -26,7 +28,7 @@ func mountBad(t *testing.T) (b *badfs.FS, dir string) {
 	dir = t.TempDir()
 	b, err := badfs.Mount(t.TempDir(), dir)
 	if err != nil {
-		cannot(t, "a FUSE mount needs root: "+err.Error())
+		harness.Missing(t, "a FUSE mount", "run as root: "+err.Error())
 	}
 	t.Cleanup(func() { assert.NoError(t, b.Unmount()) })
 	return b, dir
@@ -118,9 +120,9 @@ func TestShutdownWhileHanging(t *testing.T) {
 	release := hang(t, b)
 	require.Eventually(t, func() bool { return c.refusals("hangs") > 0 }, 20*time.Second, 5*time.Millisecond)
 	c.end()
-	require.NoError(t, col.cmd.Process.Signal(syscall.SIGTERM))
+	col.Terminate()
 	require.Eventually(t, func() bool {
-		return strings.Contains(col.log.String(), "closing it: the disk hangs")
+		return strings.Contains(col.Log(), "closing it: the disk hangs")
 	}, 10*time.Second, 5*time.Millisecond)
 	release() // a process does not end before its calls into the kernel do
 	_ = col.wait(t)
@@ -138,7 +140,7 @@ func TestPowerCut(t *testing.T) {
 		c := newClients(t, col.endpoint)
 		c.load(t, 6)
 		c.awaitMore(t, 500)
-		col.kill()
+		col.Kill()
 		c.end()
 		require.NoError(t, b.PowerCut())
 		col = startCollector(t, freePort(t), "path: "+path)

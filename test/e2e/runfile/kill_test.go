@@ -39,7 +39,7 @@ func TestKill(t *testing.T) {
 				col := startCollector(t, endpoint, "path: "+path, "durability: "+durability)
 				c.awaitMore(t, 50)
 				time.Sleep(rand.N(300 * time.Millisecond))
-				col.kill()
+				col.Kill()
 			}
 			last := startCollector(t, endpoint, "path: "+path)
 			c.awaitMore(t, 50)

@@ -16,6 +16,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/runspan/runspan/test/e2e/harness"
 )
 
 // fromDocument returns the code block of that language in docs/file-format.md.
@@ -91,7 +93,7 @@ func TestReadersOfTheDocument(t *testing.T) {
 		t.Parallel()
 		python, err := exec.LookPath("python3")
 		if err != nil {
-			cannot(t, "no python3 here")
+			harness.Missing(t, "Python", "install python3")
 		}
 		program := filepath.Join(t.TempDir(), "reader.py")
 		require.NoError(t, os.WriteFile(program, []byte(fromDocument(t, "python")), 0o600))
@@ -160,7 +162,7 @@ func checkFollower(t *testing.T, name string, args ...string) {
 func TestJQOfTheDocument(t *testing.T) {
 	for _, program := range []string{"sh", "jq", "wc", "head"} {
 		if _, err := exec.LookPath(program); err != nil {
-			cannot(t, "no "+program+" here")
+			harness.Missing(t, program, "install it")
 		}
 	}
 	path := filepath.Join(t.TempDir(), "traces.jsonl")

@@ -14,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/runspan/runspan/test/e2e/harness"
 )
 
 // With durability sync the system calls come in this order: the line is written, the file is synced,
@@ -21,7 +23,7 @@ import (
 func TestSyncIsBeforeTheAnswer(t *testing.T) {
 	strace, err := exec.LookPath("strace")
 	if err != nil {
-		cannot(t, "no strace here: "+err.Error())
+		harness.Missing(t, "strace", "install it")
 	}
 	dir := t.TempDir()
 	path, trace := filepath.Join(dir, "traces.jsonl"), filepath.Join(dir, "trace")
@@ -37,7 +39,7 @@ func TestSyncIsBeforeTheAnswer(t *testing.T) {
 		status, answer := c.post(t.Context(), body)
 		require.Equal(t, http.StatusOK, status, answer)
 	}
-	col.kill()
+	col.Kill()
 	var calls strings.Builder
 	require.Eventually(t, func() bool {
 		data, err := os.ReadFile(trace)
