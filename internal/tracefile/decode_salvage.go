@@ -28,7 +28,7 @@ func salvage(line []byte) (ptrace.Traces, int, error) {
 	}
 	var s salvager
 	resources, there := s.list(top, "resourceSpans", "resource_spans")
-	if !there {
+	if !there || len(resources) == 0 && s.lost > 0 { // or it is no list
 		return ptrace.Traces{}, 0, ErrNotTraces
 	}
 	s.unknown(top)

@@ -222,6 +222,7 @@ func TestDecode_BadLineLeavesNothing(t *testing.T) {
 		"glued":    good + good,
 		"no end":   good[:len(good)-1],
 		"metrics":  `{"resourceMetrics":[]}`,
+		"no list":  `{"resourceSpans":7}`,
 		"no JSON":  "hello",
 		"a list":   "[]",
 		"null":     "null",
@@ -232,7 +233,7 @@ func TestDecode_BadLineLeavesNothing(t *testing.T) {
 	} {
 		_, err := d.Append(td.ResourceSpans(), []byte(line))
 		require.Error(t, err, name)
-		if name == "metrics" {
+		if name == "metrics" || name == "no list" {
 			require.ErrorIs(t, err, ErrNotTraces)
 		} else {
 			require.ErrorIs(t, err, ErrNotJSON, name)
