@@ -18,9 +18,10 @@ type canonical struct {
 	// or a comma.
 	sep byte
 	bad bool
-	// attributes is how many the last span had: the next one mostly has as many.
-	attributes int
-	unescape   unescaper
+	// How many attributes the last span had, and how many spans the last scope: the next one mostly
+	// has as many.
+	attributes, spans int
+	unescape          unescaper
 }
 
 // padding is behind each line, so that eight bytes can be loaded at any place of it. No string goes
@@ -144,8 +145,12 @@ func (c *canonical) scopeSpans(ss ptrace.ScopeSpans) {
 	c.attributesField(scope.Attributes(), 0)
 	scope.SetDroppedAttributesCount(c.count(`"droppedAttributesCount":`))
 	c.end()
-	for more := c.field(`"spans":[`); more; more = c.next() {
-		c.span(ss.Spans().AppendEmpty())
+	if c.field(`"spans":[`) {
+		ss.Spans().EnsureCapacity(min(c.spans, 1000))
+		for more := true; more; more = c.next() {
+			c.span(ss.Spans().AppendEmpty())
+		}
+		c.spans = ss.Spans().Len()
 	}
 	ss.SetSchemaUrl(c.text(`"schemaUrl":"`))
 	c.end()

@@ -30,7 +30,8 @@ func (t *Tail) readBatch(f *tailFile) *TailBatch {
 		t.block(f, nil) // shorter than it was: the next look says what became of it
 		return nil
 	}
-	data, end, err := t.cut(f, file, size)
+	batch := &TailBatch{Path: f.path, tail: t, file: f}
+	end, err := batch.cut(file, size)
 	if err != nil {
 		t.block(f, err)
 		return nil
@@ -46,12 +47,11 @@ func (t *Tail) readBatch(f *tailFile) *TailBatch {
 		return nil
 	}
 	t.mu.Lock()
-	start := f.read
-	place := f.handOut(end)
+	batch.Start = f.read
+	batch.place = f.handOut(end)
 	t.mu.Unlock()
-	batch := &TailBatch{Path: f.path, Start: start, Data: data, tail: t, file: f, place: place}
-	if data == nil {
-		t.set.OnEvent(TailEvent{Kind: TailLineTooLong, Path: f.path, Offset: start, Bytes: end - start})
+	if batch.Data == nil {
+		t.set.OnEvent(TailEvent{Kind: TailLineTooLong, Path: f.path, Offset: batch.Start, Bytes: end - batch.Start})
 		batch.Delivered()
 		return nil
 	}
@@ -106,18 +106,26 @@ func (t *Tail) verify(f *tailFile, file *os.File) (int64, error) {
 	return info.Size(), nil
 }
 
-// cut returns whole lines from where reading is, and the offset after them; 0 when there is none.
-// A line longer than MaxLineBytes is found to its end but not kept: its data is nil.
-func (t *Tail) cut(f *tailFile, file io.ReaderAt, size int64) (data []byte, end int64, err error) {
+// cut reads whole lines from where reading is, and returns the offset after them; 0 when there is
+// none. A line longer than MaxLineBytes is found to its end but not kept: Data stays nil.
+func (b *TailBatch) cut(file io.ReaderAt, size int64) (end int64, err error) {
+	f, set := b.file, b.tail.set
 	lookFrom := f.lookFrom
 	if lookFrom == f.read {
-		buf := make([]byte, min(size-f.read, t.set.MaxBatchBytes))
+		buffer := b.tail.takeBuffer()
+		buf := (*buffer)[:min(size-f.read, set.MaxBatchBytes)]
 		n, err := file.ReadAt(buf, f.read)
-		if err != nil && !errors.Is(err, io.EOF) {
-			return nil, 0, err
+		i := bytes.LastIndexByte(buf[:n], '\n')
+		if err == nil || errors.Is(err, io.EOF) {
+			if i >= 0 {
+				b.Data, b.buffer = buf[:i+1], buffer
+				return f.read + int64(i) + 1, nil
+			}
+			err = nil
 		}
-		if i := bytes.LastIndexByte(buf[:n], '\n'); i >= 0 {
-			return buf[:i+1], f.read + int64(i) + 1, nil
+		b.tail.buffers.Put(buffer)
+		if err != nil {
+			return 0, err
 		}
 		lookFrom = f.read + int64(n)
 	}
@@ -125,15 +133,23 @@ func (t *Tail) cut(f *tailFile, file io.ReaderAt, size int64) (data []byte, end 
 	// end is looked for from there, so that a line which grows slowly is not read again and again.
 	newline, err := tailFindNewline(file, lookFrom, size)
 	if err != nil || newline < 0 {
-		return nil, 0, err
+		return 0, err
 	}
 	end = newline + 1
-	if end-f.read > t.set.MaxLineBytes {
-		return nil, end, nil
+	if end-f.read > set.MaxLineBytes {
+		return end, nil
 	}
-	data = make([]byte, end-f.read)
-	if _, err := file.ReadAt(data, f.read); err != nil {
-		return nil, 0, err
+	b.Data = make([]byte, end-f.read)
+	if _, err := file.ReadAt(b.Data, f.read); err != nil {
+		return 0, err
 	}
-	return data, end, nil
+	return end, nil
+}
+
+func (t *Tail) takeBuffer() *[]byte {
+	if buffer, ok := t.buffers.Get().(*[]byte); ok {
+		return buffer
+	}
+	buffer := make([]byte, t.set.MaxBatchBytes)
+	return &buffer
 }
