@@ -88,7 +88,7 @@ func (e *runFileExporter) consumeTraces(ctx context.Context, td ptrace.Traces) e
 	}
 	// What fits is written also where a span does not: no retry will bring it.
 	if len(lines) > 0 {
-		written, err := e.file.Append(ctx, lines...)
+		written, err := e.append(ctx, enc, td, lines)
 		if err != nil {
 			// Not back into the pool: a write that hangs may still be reading its buffer.
 			e.tell.failed(ctx, tracefile.Reason(err))
@@ -107,4 +107,13 @@ func (e *runFileExporter) consumeTraces(ctx context.Context, td ptrace.Traces) e
 		return consumererror.NewPermanent(tooLong)
 	}
 	return nil
+}
+
+// append writes the lines that td has become. Where a reader in this process follows the file it can
+// have td itself.
+func (e *runFileExporter) append(ctx context.Context, enc *tracefile.Encoder, td ptrace.Traces, lines [][]byte) (int, error) {
+	if e.file.Followed() && enc.Exact() {
+		return e.file.AppendOf(ctx, td, lines[0])
+	}
+	return e.file.Append(ctx, lines...)
 }

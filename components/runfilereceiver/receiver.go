@@ -193,7 +193,7 @@ func (r *runFileReceiver) read(ctx context.Context) {
 		if err != nil {
 			return
 		}
-		n := int64(len(batch.Data))
+		n := batch.End - batch.Start
 		if budget.take(ctx, n) != nil {
 			return
 		}
@@ -213,8 +213,8 @@ func (r *runFileReceiver) watch(ctx context.Context) {
 
 // process hands over one batch. A batch that was given up stays undelivered: its place does not move.
 func (r *runFileReceiver) process(ctx context.Context, d *deliverer, batch *tracefile.TailBatch) {
-	td, err := r.decode(ctx, batch)
-	batch.Release() // the spans hold no part of it
+	td, err := r.spans(ctx, batch)
+	defer batch.Release()
 	if err != nil {
 		return
 	}

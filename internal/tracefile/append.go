@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"go.opentelemetry.io/collector/pdata/ptrace"
 )
 
 // Durability says what an acknowledged line survives.
@@ -68,6 +70,7 @@ type Appender struct {
 	obs    Observer
 	window *window
 	owner  *owner
+	recent *recentFile
 
 	queue   queue
 	writing stopwatch
@@ -142,6 +145,7 @@ func Open(ctx context.Context, opts Options) (*Appender, error) {
 		obs:      opts.Observer,
 		window:   newWindow(opts.RetryLines, opts.RetryAge),
 		owner:    own,
+		recent:   recent.open(path),
 		queue:    queue{wake: make(chan struct{}, 1)},
 		syncStop: make(chan struct{}),
 		syncDone: make(chan struct{}),
@@ -177,6 +181,22 @@ func Open(ctx context.Context, opts Options) (*Appender, error) {
 // After an error lines must not be changed anymore: a write that hangs may still be reading them.
 // Every error is worth a retry; Reason says in a word what it was.
 func (a *Appender) Append(ctx context.Context, lines ...[]byte) (int, error) {
+	return a.append(ctx, nil, lines)
+}
+
+// AppendOf is Append of the one line that td has become. Readers in this process may get td itself:
+// it is read-only from here on. line must mean exactly what td does (Encoder.Exact).
+func (a *Appender) AppendOf(ctx context.Context, td ptrace.Traces, line []byte) (int, error) {
+	if !td.IsReadOnly() { // a fan-out has marked it before, and others may be reading the mark
+		td.MarkReadOnly()
+	}
+	return a.append(ctx, &td, [][]byte{line})
+}
+
+// Followed reports whether a reader in this process would want what AppendOf takes.
+func (a *Appender) Followed() bool { return a.recent.followed.Load() }
+
+func (a *Appender) append(ctx context.Context, td *ptrace.Traces, lines [][]byte) (int, error) {
 	if err := a.hanging(); err != nil {
 		return 0, err
 	}
@@ -195,6 +215,7 @@ func (a *Appender) Append(ctx context.Context, lines ...[]byte) (int, error) {
 			copies++
 		case fresh:
 			written++
+			f.td = td
 			if !a.queue.put(f) {
 				a.window.finish(f, fmt.Errorf("%s: %w", a.opts.Path, ErrClosed))
 			}

@@ -139,6 +139,9 @@ func (a *Appender) write(f *flight) {
 func (a *Appender) wrote(f *flight) {
 	line := writtenLine{key: f.key, start: a.end, end: a.end + int64(len(f.line))}
 	a.end = line.end
+	if f.td != nil {
+		a.recent.add(line.start, line.end, *f.td)
+	}
 	inSync := a.opts.Durability == DurabilitySync
 	a.mu.Lock()
 	if inSync || a.opts.SyncInterval > 0 {
@@ -224,6 +227,7 @@ func (a *Appender) finishWaiting(err error) {
 
 // release closes what is open and lets the next writer in.
 func (a *Appender) release() {
+	recent.close(a.recent)
 	if a.file != nil {
 		if err := a.file.Close(); err != nil && a.stopErr == nil {
 			a.stopErr = fmt.Errorf("closing %s: %w", a.opts.Path, err)

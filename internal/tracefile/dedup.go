@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/zeebo/xxh3"
+	"go.opentelemetry.io/collector/pdata/ptrace"
 )
 
 // lineKey stands for the content of a line. 128 bits, because a collision would lose a line: with
@@ -17,6 +18,7 @@ type lineKey = xxh3.Uint128
 // flight is a line on its way into the file.
 type flight struct {
 	line []byte
+	td   *ptrace.Traces // what the line was made of, where a reader in this process can have it
 	key  lineKey
 	done chan struct{} // closed when err is final
 	err  error
@@ -131,7 +133,7 @@ func (w *window) end(f *flight, err error) {
 		delete(w.flights, f.key)
 	}
 	f.err = err
-	f.line = nil
+	f.line, f.td = nil, nil
 	close(f.done)
 }
 

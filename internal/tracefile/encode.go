@@ -4,6 +4,8 @@
 package tracefile
 
 import (
+	"bytes"
+
 	"go.opentelemetry.io/collector/pdata/ptrace"
 )
 
@@ -36,6 +38,7 @@ type Encoder struct {
 	buf       []byte
 	lines     [][]byte
 	flattened int
+	moved     bool // spans of OTLP's older list of scopes were written
 }
 
 // Encode returns td as lines, each with its newline and none longer than MaxLineBytes: one line if
@@ -47,7 +50,9 @@ type Encoder struct {
 func (e *Encoder) Encode(td ptrace.Traces) ([][]byte, error) {
 	e.lines = e.lines[:0]
 	e.flattened = 0
+	given := td
 	td = migrated(td)
+	e.moved = td != given
 	if td.SpanCount() == 0 {
 		return nil, nil
 	}
@@ -68,4 +73,10 @@ func (e *Encoder) Encode(td ptrace.Traces) ([][]byte, error) {
 // and stand in their line as a string that holds their JSON.
 func (e *Encoder) Flattened() int {
 	return e.flattened
+}
+
+// Exact reports whether the last Encode gave one line that means all of what it was given and
+// nothing else: no split, no bad UTF-8 repaired, no value flattened.
+func (e *Encoder) Exact() bool {
+	return len(e.lines) == 1 && e.flattened == 0 && !e.moved && !bytes.Contains(e.lines[0], []byte("\uFFFD"))
 }

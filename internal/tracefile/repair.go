@@ -45,6 +45,7 @@ func (a *Appender) repair() error {
 		return errors.Join(fmt.Errorf("repairing %s: %w", a.opts.Path, err), f.Close())
 	}
 	a.info, a.end, a.checkedEnd, a.pending = info, size, size, nil
+	a.recent.begin(info)
 	a.mu.Lock()
 	there := a.unsynced
 	a.file, a.unsynced, a.broken = f, nil, nil

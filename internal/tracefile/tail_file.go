@@ -20,6 +20,9 @@ type tailFile struct {
 	handedOut []*tailRange
 	seen      []tailSeen
 
+	recent                 *recentFile // of the writer in this process, nil where it has none
+	resolved, resolvedFrom string      // path without symbolic links, and which path that was
+
 	grown       time.Time // when size last changed
 	lookAgain   time.Time // when to look for the end of the last line from its beginning
 	blocked     bool      // nothing to be read before the next look

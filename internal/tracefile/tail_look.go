@@ -34,13 +34,17 @@ func (t *Tail) look() {
 		}
 	}
 	t.sortLogs()
+	t.follow()
 	t.looked = true
 
 	if started.After(t.nextPrune) {
 		t.nextPrune = started.Add(time.Hour)
 		t.places.prune(func(fingerprint string) bool { _, ok := found[fingerprint]; return ok }, started)
 	}
-	t.nextLook = started.Add(max(t.set.PollInterval, tailLookShare*time.Since(started)))
+	t.soonest = started.Add(tailLookShare * time.Since(started))
+	if t.nextLook = started.Add(t.set.PollInterval); t.nextLook.Before(t.soonest) {
+		t.nextLook = t.soonest
+	}
 }
 
 // findFiles returns what the patterns name, by fingerprint. Two paths with the same first line are
@@ -223,6 +227,7 @@ func (t *Tail) missing(f *tailFile, now time.Time) {
 		return
 	}
 	delete(t.files, f.fingerprint)
+	f.unfollow(t.reader)
 	lost := max(0, f.size-f.read)
 	if f.lookFrom >= f.size {
 		lost = 0 // no whole line was in it

@@ -21,20 +21,23 @@ func (t *Tail) readBatch(f *tailFile) *TailBatch {
 		return nil
 	}
 	defer func() { _ = file.Close() }() // it was only read
-	size, err := t.verify(f, file)
+	info, err := t.verify(f, file)
 	if err != nil {
 		t.block(f, err)
 		return nil
 	}
+	size := info.Size()
 	if size <= f.lookFrom {
 		t.block(f, nil) // shorter than it was: the next look says what became of it
 		return nil
 	}
 	batch := &TailBatch{Path: f.path, tail: t, file: f}
-	end, err := batch.cut(file, size)
-	if err != nil {
-		t.block(f, err)
-		return nil
+	end := batch.takeRecent(info)
+	if end == 0 {
+		if end, err = batch.cut(file, size); err != nil {
+			t.block(f, err)
+			return nil
+		}
 	}
 	t.tellUnreadable("read ", f.path, nil)
 	if end == 0 {
@@ -47,11 +50,11 @@ func (t *Tail) readBatch(f *tailFile) *TailBatch {
 		return nil
 	}
 	t.mu.Lock()
-	batch.Start = f.read
+	batch.Start, batch.End = f.read, end
 	batch.place = f.handOut(end)
 	t.mu.Unlock()
-	if batch.Data == nil {
-		t.set.OnEvent(TailEvent{Kind: TailLineTooLong, Path: f.path, Offset: batch.Start, Bytes: end - batch.Start})
+	if batch.Data == nil && batch.Traces == nil {
+		t.set.OnEvent(TailEvent{Kind: TailLineTooLong, Path: f.path, Offset: batch.Start, Bytes: batch.End - batch.Start})
 		batch.Delivered()
 		return nil
 	}
@@ -69,26 +72,26 @@ func (t *Tail) block(f *tailFile, err error) {
 	}
 }
 
-// verify returns the size of an opened file after it has proved to be the one that was read so far.
-func (t *Tail) verify(f *tailFile, file *os.File) (int64, error) {
+// verify returns the state of an opened file after it has proved to be the one that was read so far.
+func (t *Tail) verify(f *tailFile, file *os.File) (os.FileInfo, error) {
 	fingerprint, err := tailFingerprint(file)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	if fingerprint != f.fingerprint {
-		return 0, errTailAnotherFile
+		return nil, errTailAnotherFile
 	}
 	info, err := file.Stat()
 	if err != nil || f.read == 0 || info.Size() <= f.read {
-		return info.Size(), err
+		return info, err
 	}
 	var before [1]byte
 	if _, err := file.ReadAt(before[:], f.read-1); err != nil {
-		return 0, err
+		return nil, err
 	}
 	if before[0] == '\n' {
 		f.tornSince = time.Time{}
-		return info.Size(), nil
+		return info, nil
 	}
 	// The first line is the same and the rest is not: somebody has written the file anew. Or it is
 	// a page that the file system does not have yet.
@@ -96,14 +99,14 @@ func (t *Tail) verify(f *tailFile, file *os.File) (int64, error) {
 		f.tornSince = time.Now()
 	}
 	if time.Since(f.tornSince) < t.set.SettleTime {
-		return 0, errTailAnotherFile
+		return nil, errTailAnotherFile
 	}
 	read := f.read
 	t.mu.Lock()
 	f.restart(0)
 	t.mu.Unlock()
 	t.set.OnEvent(TailEvent{Kind: TailRewritten, Path: f.path, Offset: read, Bytes: info.Size()})
-	return info.Size(), nil
+	return info, nil
 }
 
 // cut reads whole lines from where reading is, and returns the offset after them; 0 when there is
