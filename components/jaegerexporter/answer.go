@@ -12,10 +12,10 @@ import (
 type answer int
 
 const (
-	taken   answer = iota
-	later          // the server may take it another time
-	refused        // the server will never take this message; it may take others
-	turnedAway     // the server will never take anything from this sender as it is configured
+	taken      answer = iota
+	later             // the server may take it another time
+	refused           // the server will never take this message; it may take others
+	turnedAway        // the server will never take anything from this sender as it is configured
 )
 
 // read says what the server's answer to a message means.
