@@ -1,6 +1,7 @@
 package jaegerexporter
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -34,7 +35,7 @@ func TestMessages_Limits(t *testing.T) {
 			require.Less(t, m.from, m.to)
 			next = m.to
 			if i+1 < len(all) && all[i+1].request.Batch.Process == m.request.Batch.Process {
-				more := append(m.request.Batch.Spans[:len(m.request.Batch.Spans):len(m.request.Batch.Spans)], all[i+1].request.Batch.Spans[0])
+				more := slices.Concat(m.request.Batch.Spans, all[i+1].request.Batch.Spans[:1])
 				require.Greater(t, request(m.request.Batch.Process, more).Size(), limit, "the next span has room in message %d of limit %d", i, limit)
 			}
 		}

@@ -18,7 +18,7 @@ type Jaeger struct {
 	*Process
 	OTLP   string // host:port of its OTLP/gRPC receiver
 	Legacy string // host:port of the receiver of its own protocol, 14250 by convention
-	query  string // host:port of its query API
+	Query  string // host:port of its query API
 }
 
 // StartJaeger starts a Jaeger and waits until its query API answers.
@@ -32,19 +32,19 @@ func StartJaeger(t *testing.T) *Jaeger {
 // four further addresses.
 func StartJaegerAt(t *testing.T, otlp string, others []string) *Jaeger {
 	t.Helper()
-	j := &Jaeger{OTLP: otlp, Legacy: others[3], query: others[0]}
+	j := &Jaeger{OTLP: otlp, Legacy: others[3], Query: others[0]}
 	cmd := exec.Command(jaegerBinary(t), "--config",
 		filepath.Join(Root(t), "internal", "tools", "jaeger", "jaeger.yaml"))
 	cmd.Env = append(os.Environ(),
 		"JAEGER_OTLP_GRPC="+j.OTLP,
 		"JAEGER_OTLP_HTTP="+others[1],
-		"JAEGER_QUERY="+j.query,
+		"JAEGER_QUERY="+j.Query,
 		"JAEGER_QUERY_GRPC="+others[2],
 		"JAEGER_GRPC="+j.Legacy,
 	)
 	j.Process = Start(t, cmd)
 	WaitFor(t, readyWithin, "Jaeger to be ready", func() error {
-		return getOK(t.Context(), "http://"+j.query+"/api/services")
+		return getOK(t.Context(), "http://"+j.Query+"/api/services")
 	})
 	return j
 }
@@ -70,7 +70,7 @@ func (j *Jaeger) Search(ctx context.Context, service, run string) ([]Span, error
 func (j *Jaeger) ask(ctx context.Context, path string, into any) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+j.query+path, http.NoBody)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+j.Query+path, http.NoBody)
 	if err != nil {
 		return err
 	}
