@@ -2,12 +2,14 @@ package jaegerexporter
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/jaegertracing/jaeger-idl/model/v1"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/consumer/consumererror"
+	"go.opentelemetry.io/collector/pdata/ptrace"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -102,4 +104,23 @@ func TestAnswers_NameTheSetting(t *testing.T) {
 	e := startExporter(t, s.address, map[string]any{"max_message_bytes": 10_000})
 	require.NoError(t, e.ConsumeTraces(t.Context(), resources(500)))
 	assert.Equal(t, names(resources(500)), s.operations())
+}
+
+// The default limit is that of a gRPC server that nobody told another, also where the message is
+// smaller on the wire.
+func TestDefaultLimit(t *testing.T) {
+	for _, compression := range []string{"none", "gzip"} {
+		t.Run(compression, func(t *testing.T) {
+			s := startServer(t)
+			td := ptrace.NewTraces()
+			resources(9).CopyTo(td)
+			for _, span := range td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().All() {
+				span.Attributes().PutStr("prompt", strings.Repeat("x", 1<<20))
+			}
+			e := startExporter(t, s.address, map[string]any{"compression": compression})
+			require.NoError(t, e.ConsumeTraces(t.Context(), td))
+			assert.Equal(t, names(td), s.operations())
+			assert.Equal(t, 3, s.calls, "three of a MiB and a little in each message of 4 MiB")
+		})
+	}
 }

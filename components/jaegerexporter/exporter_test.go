@@ -30,6 +30,7 @@ func TestSecondOfFive(t *testing.T) {
 		taken string // in their order
 		calls int
 		left  string
+		says  string
 		code  codes.Code
 	}{
 		"down for a moment": {
@@ -48,7 +49,7 @@ func TestSecondOfFive(t *testing.T) {
 				}
 				return nil
 			},
-			taken: "1.1 3.1 4.1 5.1", calls: 5, left: "2.1 2.2", code: codes.InvalidArgument,
+			taken: "1.1 3.1 4.1 5.1", calls: 5, left: "2.1 2.2", says: "2 of 6 spans are refused: rpc error: code = InvalidArgument desc = bad", code: codes.InvalidArgument,
 		},
 		"refuses it and another, and is down for a moment": {
 			fails: func(service string, time int) error {
@@ -60,7 +61,7 @@ func TestSecondOfFive(t *testing.T) {
 				}
 				return nil
 			},
-			taken: "1.1 3.1 4.1", calls: 7, left: "2.1 2.2 5.1", code: codes.InvalidArgument,
+			taken: "1.1 3.1 4.1", calls: 7, left: "2.1 2.2 5.1", says: "3 of 4 spans are refused: rpc error: code = InvalidArgument desc = bad service 2", code: codes.InvalidArgument,
 		},
 		"turns the sender away": {
 			fails: func(service string, _ int) error {
@@ -69,7 +70,7 @@ func TestSecondOfFive(t *testing.T) {
 				}
 				return nil
 			},
-			taken: "1.1", calls: 2, left: "2.1 2.2 3.1 4.1 5.1", code: codes.Unauthenticated,
+			taken: "1.1", calls: 2, left: "2.1 2.2 3.1 4.1 5.1", says: "5 of 6 spans are refused", code: codes.Unauthenticated,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -88,6 +89,7 @@ func TestSecondOfFive(t *testing.T) {
 			}
 			assert.True(t, consumererror.IsPermanent(err))
 			assert.Equal(t, tc.code, status.Code(err))
+			require.ErrorContains(t, err, tc.says)
 			partly, ok := errors.AsType[consumererror.Traces](err)
 			require.True(t, ok)
 			assert.Equal(t, tc.left, strings.Join(names(partly.Data()), " "))
@@ -179,6 +181,9 @@ func TestTimeout(t *testing.T) {
 	s := startServer(t)
 	hang := true
 	s.answer = func(ctx context.Context, batch model.Batch) error {
+		if end, ok := ctx.Deadline(); !ok || time.Until(end) > 300*time.Millisecond {
+			return status.Error(codes.InvalidArgument, "no timeout of 300 ms")
+		}
 		if batch.Process.ServiceName == "service 2" && hang {
 			hang = false
 			<-ctx.Done()

@@ -21,10 +21,11 @@ func TestMessages_Limits(t *testing.T) {
 	whole := messages(td, 1<<30)
 	require.Len(t, whole, 3)
 	one := messages(resources(1), 1<<30)[0].request.Size()
-	for _, limit := range []int{one, one + 1, 2*one - 1, 2 * one, 127, 128, 129, 130, 131, 200, 1000, 16383, 16384, 16385, 16386, 16387, whole[0].request.Size() - 1, whole[0].request.Size()} {
-		if limit < one+10 {
-			limit = one + 10 // names are up to 6 bytes, ids all 8
-		}
+	exact := func(spans int) int {
+		return request(whole[0].request.Batch.Process, whole[0].request.Batch.Spans[:spans]).Size()
+	}
+	for _, limit := range []int{exact(2), exact(3), exact(10), exact(500), one, 2*one - 1, 2 * one, 127, 128, 129, 130, 131, 200, 1000, 16383, 16384, 16385, 16386, 16387, whole[0].request.Size() - 1, whole[0].request.Size()} {
+		limit = max(limit, one+10) // the longest name has 3 bytes more than that of the one
 		all := messages(td, limit)
 		next := 0
 		for i, m := range all {
@@ -44,6 +45,10 @@ func TestMessages_Limits(t *testing.T) {
 	size := whole[0].request.Size()
 	assert.Len(t, messages(td, size), 3, "a message of exactly the limit is one")
 	assert.Len(t, messages(td, size-1), 4)
+
+	two := messages(resources(2), one)
+	require.Len(t, two, 2, "a span of exactly the limit is a message")
+	assert.NoError(t, two[0].tooLarge)
 }
 
 // A span that is over the limit by itself: it alone stays behind.
