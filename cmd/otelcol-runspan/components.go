@@ -20,6 +20,7 @@ import (
 	tailsamplingprocessor "github.com/open-telemetry/opentelemetry-collector-contrib/processor/tailsamplingprocessor"
 	transformprocessor "github.com/open-telemetry/opentelemetry-collector-contrib/processor/transformprocessor"
 	jaegerreceiver "github.com/open-telemetry/opentelemetry-collector-contrib/receiver/jaegerreceiver"
+	jaegerexporter "github.com/runspan/runspan/components/jaegerexporter"
 	runfileexporter "github.com/runspan/runspan/components/runfileexporter"
 	runfilereceiver "github.com/runspan/runspan/components/runfilereceiver"
 	runidprocessor "github.com/runspan/runspan/runidprocessor"
@@ -106,6 +107,7 @@ func components() (otelcol.Factories, error) {
 		nopexporter.NewFactory(),
 		fileexporter.NewFactory(),
 		prometheusexporter.NewFactory(),
+		jaegerexporter.NewFactory(),
 		runfileexporter.NewFactory(),
 	)
 	if err != nil {
@@ -118,6 +120,7 @@ func components() (otelcol.Factories, error) {
 		nopexporter.NewFactory().Type():        "go.opentelemetry.io/collector/exporter/nopexporter v0.161.0",
 		fileexporter.NewFactory().Type():       "github.com/open-telemetry/opentelemetry-collector-contrib/exporter/fileexporter v0.161.0",
 		prometheusexporter.NewFactory().Type(): "github.com/open-telemetry/opentelemetry-collector-contrib/exporter/prometheusexporter v0.161.0",
+		jaegerexporter.NewFactory().Type():     "github.com/runspan/runspan v0.0.0",
 		runfileexporter.NewFactory().Type():    "github.com/runspan/runspan v0.0.0",
 	})
 

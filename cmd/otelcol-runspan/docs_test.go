@@ -21,7 +21,7 @@ func TestDocumentedBackendsAreValid(t *testing.T) {
 	doc, err := os.ReadFile(filepath.Join(root, "docs", "backends.md"))
 	require.NoError(t, err)
 	blocks := yamlBlock.FindAllSubmatch(doc, -1)
-	require.Len(t, blocks, 4, "Jaeger, Tempo, a vendor and MLflow")
+	require.Len(t, blocks, 5, "Jaeger, its port 14250, Tempo, a vendor and MLflow")
 	for i, block := range blocks {
 		t.Run(strconv.Itoa(i), func(t *testing.T) {
 			overlay := filepath.Join(t.TempDir(), "overlay.yaml")

@@ -74,17 +74,27 @@ func (d *deliverer) handOver(ctx context.Context, td ptrace.Traces) (left ptrace
 		case ctx.Err() != nil:
 			d.gate.canceled(isProbe)
 			return td, nil, ctx.Err()
-		case refusedForGood(answer):
+		}
+		td = notTaken(answer, td)
+		d.tell.delivered(ctx, max(0, n-td.SpanCount()))
+		if refusedForGood(answer) {
 			d.gate.leave(isProbe, nil)
 			return td, answer, nil
 		}
 		d.gate.leave(isProbe, answer)
 		d.tell.retried(ctx)
-		if partly, ok := errors.AsType[consumererror.Traces](answer); ok {
-			td = partly.Data()
-			d.tell.delivered(ctx, max(0, n-td.SpanCount()))
+	}
+}
+
+// notTaken returns the part of td that the backend did not take: what the error holds, or all of it.
+// Where a pipeline has several exporters it is all: what one of them took another may have not.
+func notTaken(answer error, td ptrace.Traces) ptrace.Traces {
+	for e := answer; e != nil; e = errors.Unwrap(e) {
+		if partly, ok := e.(consumererror.Traces); ok { //nolint:errorlint // errors.As would look into joined ones
+			return partly.Data()
 		}
 	}
+	return td
 }
 
 // refusedForGood reports whether an error is about the spans, so that sending them again cannot

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 
@@ -99,6 +100,52 @@ func TestReceiver_PartTaken(t *testing.T) {
 		assert.Equal(t, 1, n, name)
 	}
 	eventually(t, "the count", func() bool { return x.value(t, "delivered_spans", "") == 10 })
+}
+
+// The same where it refuses that part for good: what it took does not go again in halves.
+func TestReceiver_PartRefused(t *testing.T) {
+	x := newFixture(t, nil)
+	x.backend.set(func(_ context.Context, td ptrace.Traces) error {
+		if td.SpanCount() == 10 {
+			first, second := halve(td)
+			x.backend.take(first)
+			return fmt.Errorf("not retryable error: %w", consumererror.NewPermanent(
+				consumererror.NewTraces(status.Error(codes.InvalidArgument, "bad"), second)))
+		}
+		if slices.Contains(names(td), "span 7") {
+			return consumererror.NewPermanent(status.Error(codes.InvalidArgument, "bad"))
+		}
+		return nil
+	})
+	x.write(t, line(t, "a", "driver", 0, 10))
+	x.start(t)
+	eventually(t, "9 spans", x.backend.has(9))
+	for name, n := range x.backend.taken {
+		assert.Equal(t, 1, n, name)
+	}
+	eventually(t, "the counts", func() bool {
+		return x.value(t, "delivered_spans", "") == 9 && x.value(t, "refused_spans", "") == 1
+	})
+}
+
+// Where a pipeline has several exporters, what one of them took is not what all of them took.
+func TestNotTaken(t *testing.T) {
+	all, part := ptrace.NewTraces(), ptrace.NewTraces()
+	all.ResourceSpans().AppendEmpty()
+	partly := consumererror.NewTraces(errDown, part)
+	for _, tc := range []struct {
+		err  error
+		want ptrace.Traces
+	}{
+		{errDown, all},
+		{partly, part},
+		{fmt.Errorf("no more retries left: %w", partly), part},
+		{consumererror.NewPermanent(partly), part},
+		{errors.Join(partly, errDown), all},
+		{fmt.Errorf("two: %w", errors.Join(partly, partly)), all},
+	} {
+		assert.Equal(t, tc.want, notTaken(tc.err, all), "%v", tc.err)
+	}
 }
 
 // A pipeline that changes spans gets them unchanged at each attempt.

@@ -1,12 +1,14 @@
 package e2e
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/runspan/runspan/test/e2e/harness"
 )
@@ -54,27 +56,46 @@ func TestReadmesSayTheSame(t *testing.T) {
 // The commands of "See a first trace" do what the README says, typed as they stand there.
 func TestReadmeFirstTrace(t *testing.T) {
 	c := harness.StartCollector(t, harness.CollectorSettings{})
-	var command string
-	for _, block := range commandsOf(t, "README.md") {
-		if strings.Contains(block, "/v1/traces") {
-			command = block
-		}
-	}
-	if command == "" {
-		t.Fatal("README.md has no command that sends a trace")
-	}
-	cmd := exec.CommandContext(t.Context(), "sh", "-c", strings.ReplaceAll(command, "127.0.0.1:4318", c.HTTP))
-	cmd.Dir = filepath.Dir(c.Data) // the README's data folder is ./data
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	out := typeCommand(t, "/v1/traces", "127.0.0.1:4318", c.HTTP, filepath.Dir(c.Data)) // the README's data folder is ./data
 	want := []harness.Span{{
 		TraceID: "5b8efff798038103d269b633813fc60c", SpanID: "eee19b7ec3c1b174", Name: "hello",
 		Service: "hello", Run: "my-first-run",
 	}}
 	harness.RequireSameSpans(t, want, harness.ReadTraceFile(t, c.TraceFile()))
-	if !strings.Contains(string(out), `"resourceSpans"`) {
+	if !strings.Contains(out, `"resourceSpans"`) {
 		t.Fatalf("the commands did not show the line of the file: %s", out)
 	}
+}
+
+// The search of "See a first trace" finds it in a Jaeger.
+func TestReadmeSearch(t *testing.T) {
+	j := harness.StartJaeger(t)
+	c := harness.StartCollector(t, harness.CollectorSettings{Jaeger: j.OTLP})
+	typeCommand(t, "/v1/traces", "127.0.0.1:4318", c.HTTP, filepath.Dir(c.Data))
+	harness.WaitFor(t, 30*time.Second, "the trace in Jaeger", func() error {
+		if out := typeCommand(t, "/api/traces", "127.0.0.1:16686", j.Query, c.Data); !strings.Contains(out, "eee19b7ec3c1b174") {
+			return errors.New(out)
+		}
+		return nil
+	})
+}
+
+// typeCommand runs the command of README.md that holds the given text, in a folder and with another
+// address, and returns its output.
+func typeCommand(t *testing.T, holds, address, instead, dir string) string {
+	t.Helper()
+	for _, command := range commandsOf(t, "README.md") {
+		if !strings.Contains(command, holds) {
+			continue
+		}
+		cmd := exec.CommandContext(t.Context(), "sh", "-c", strings.ReplaceAll(command, address, instead))
+		cmd.Dir = dir
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		return string(out)
+	}
+	t.Fatalf("README.md has no command with %s", holds)
+	return ""
 }

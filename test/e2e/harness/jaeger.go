@@ -16,8 +16,9 @@ import (
 // Jaeger is a real Jaeger with its storage in memory.
 type Jaeger struct {
 	*Process
-	OTLP  string // host:port of its OTLP/gRPC receiver
-	query string // host:port of its query API
+	OTLP   string // host:port of its OTLP/gRPC receiver
+	Legacy string // host:port of the receiver of its own protocol, 14250 by convention
+	Query  string // host:port of its query API
 }
 
 // StartJaeger starts a Jaeger and waits until its query API answers.
@@ -31,19 +32,19 @@ func StartJaeger(t *testing.T) *Jaeger {
 // four further addresses.
 func StartJaegerAt(t *testing.T, otlp string, others []string) *Jaeger {
 	t.Helper()
-	j := &Jaeger{OTLP: otlp, query: others[0]}
+	j := &Jaeger{OTLP: otlp, Legacy: others[3], Query: others[0]}
 	cmd := exec.Command(jaegerBinary(t), "--config",
 		filepath.Join(Root(t), "internal", "tools", "jaeger", "jaeger.yaml"))
 	cmd.Env = append(os.Environ(),
 		"JAEGER_OTLP_GRPC="+j.OTLP,
 		"JAEGER_OTLP_HTTP="+others[1],
-		"JAEGER_QUERY="+j.query,
+		"JAEGER_QUERY="+j.Query,
 		"JAEGER_QUERY_GRPC="+others[2],
-		"JAEGER_GRPC="+others[3],
+		"JAEGER_GRPC="+j.Legacy,
 	)
 	j.Process = Start(t, cmd)
 	WaitFor(t, readyWithin, "Jaeger to be ready", func() error {
-		return getOK(t.Context(), "http://"+j.query+"/api/services")
+		return getOK(t.Context(), "http://"+j.Query+"/api/services")
 	})
 	return j
 }
@@ -58,25 +59,30 @@ func (j *Jaeger) Search(ctx context.Context, service, run string) ([]Span, error
 	query := url.Values{
 		"service": {service}, "tags": {string(tags)}, "limit": {"100000"}, "lookback": {"48h"},
 	}
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+j.query+"/api/traces?"+query.Encode(), http.NoBody)
-	if err != nil {
-		return nil, err
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("GET %s: %s", req.URL, resp.Status)
-	}
 	var body jaegerTraces
-	if err := json.NewDecoder(resp.Body).Decode(&body); err != nil {
+	if err := j.ask(ctx, "/api/traces?"+query.Encode(), &body); err != nil {
 		return nil, err
 	}
 	return body.spans(), nil
+}
+
+// ask decodes the answer of the query API to a path.
+func (j *Jaeger) ask(ctx context.Context, path string, into any) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+j.Query+path, http.NoBody)
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("GET %s: %s", req.URL, resp.Status)
+	}
+	return json.NewDecoder(resp.Body).Decode(into)
 }
 
 // WaitSearch repeats a search until it finds at least n spans, and returns what it then finds.
