@@ -147,7 +147,7 @@ func (f *recentFile) leave(r *recentReader) {
 }
 
 // take returns the traces of the lines from offset on, and where they end: one line if it is long,
-// otherwise several of at most `most` bytes. There are none where the next line is not here, where
+// otherwise several of at most `most` bytes together. There are none where the next line is not here, where
 // info is of another file, or where the file ends before the line. Each Traces is read-only and
 // must be given to pref.UnrefTraces in the end.
 func (f *recentFile) take(info os.FileInfo, offset, most int64) (tds []ptrace.Traces, end int64) {
@@ -165,8 +165,8 @@ func (f *recentFile) take(info os.FileInfo, offset, most int64) (tds []ptrace.Tr
 	end = offset
 	for i := at; i < len(f.lines); i++ {
 		line := &f.lines[i]
-		if line.start != end || line.end > info.Size() || line.end-offset > most ||
-			len(tds) > 0 && line.end-line.start > recentAloneBytes {
+		if line.start != end || line.end > info.Size() ||
+			len(tds) > 0 && (line.end-offset > most || line.end-line.start > recentAloneBytes) {
 			break
 		}
 		pref.RefTraces(line.td)
@@ -181,5 +181,8 @@ func (f *recentFile) take(info os.FileInfo, offset, most int64) (tds []ptrace.Tr
 		done++
 	}
 	f.forget(done)
+	if tds == nil {
+		return nil, 0
+	}
 	return tds, end
 }
