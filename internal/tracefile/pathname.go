@@ -171,6 +171,15 @@ func (c pathComponent) hasValue() bool {
 	return slices.ContainsFunc(c.parts, func(p pathPart) bool { return p.value != nil })
 }
 
+// abs returns the template of absolute paths.
+func (t *PathTemplate) abs() (*PathTemplate, error) {
+	path, err := filepath.Abs(t.path)
+	if err != nil {
+		return nil, fmt.Errorf("path %q: %w", t.path, err)
+	}
+	return ParsePathTemplate(path)
+}
+
 // String returns the path as it was written.
 func (t *PathTemplate) String() string { return t.path }
 
