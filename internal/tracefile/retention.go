@@ -180,8 +180,9 @@ func (f *Files) findAll() ([]retained, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: looking for its files: %w", f.template, err)
 	}
+	slices.Sort(paths)
 	var files []retained
-	for _, path := range paths {
+	for _, path := range slices.Compact(paths) { // a pattern that ends with * names segments as well
 		order := tailOrderOf(path)
 		// Nothing that another program put there under a name that no value gives.
 		if _, ours := f.template.Match(order.log); !ours {
