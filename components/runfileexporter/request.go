@@ -66,7 +66,7 @@ func (r *request) split(td ptrace.Traces, template *tracefile.PathTemplate) {
 	all := td.ResourceSpans()
 	r.partOf = slices.Grow(r.partOf[:0], all.Len())
 	for i := range all.Len() {
-		values := valuesOf(all.At(i).Resource().Attributes())
+		values := template.Used(valuesOf(all.At(i).Resource().Attributes()))
 		n, ok := r.byRun[values]
 		if !ok {
 			n = len(r.parts)
