@@ -112,7 +112,8 @@ func OpenFiles(ctx context.Context, opts FilesOptions) (*Files, error) {
 	if opts.Retention.RunIdle == 0 {
 		opts.Retention.RunIdle = DefaultRunIdle
 	}
-	opts.idleClose = cmp.Or(opts.idleClose, idleClose)
+	// The file of an idle run is deleted when it is closed.
+	opts.idleClose = cmp.Or(opts.idleClose, min(idleClose, opts.Retention.RunIdle/2))
 	opts.minFreeEvery = cmp.Or(opts.minFreeEvery, minFreeEvery)
 	opts.retainEvery = cmp.Or(opts.retainEvery, retainEvery)
 	rotated := make(chan struct{}, 1)
