@@ -52,8 +52,13 @@ type Options struct {
 	RetryLines int
 	// RetryAge is how long a line is remembered.
 	RetryAge time.Duration
+	// Rotation says when the file is closed as a segment; the zero Rotation never closes it.
+	Rotation Rotation
 	// Observer is told what happens; nil for nobody.
 	Observer Observer
+
+	// member is set for one of many files.
+	member *member
 
 	// What tests put between the writer and the disk.
 	fs    fileSystem
@@ -68,7 +73,7 @@ type Appender struct {
 	opts   Options
 	fs     fileSystem
 	obs    Observer
-	window *window
+	window fileWindow
 	owner  *owner
 	recent *recentFile
 
@@ -97,6 +102,9 @@ type Appender struct {
 	unsynced []writtenLine
 	waiting  []*flight // written, their fsync is to come
 
+	// folders whose entries are not known to be on the disk; guarded by syncMu
+	folders []string
+
 	// The writing goroutine's own.
 	info       os.FileInfo // of file; nil when the next file at the path is another one
 	end        int64       // of the last good line
@@ -107,6 +115,8 @@ type Appender struct {
 	lastRepair time.Time
 	lastTry    error
 	needs      int // bytes that did not fit when the disk was full
+	rotating   rotating
+	gone       bool // the path leads to the file no more
 }
 
 // writtenLine is a line behind the last successful fsync.
@@ -135,7 +145,11 @@ func Open(ctx context.Context, opts Options) (*Appender, error) {
 	}
 	opts.Path = path
 
-	own, err := claim(ctx, path, opts.LockTimeout)
+	remembered := opts.member.sharedWindow()
+	if remembered == nil {
+		remembered = newWindow(opts.RetryLines, opts.RetryAge)
+	}
+	own, err := claim(ctx, path, opts.member.claimKey(path), opts.LockTimeout)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +157,7 @@ func Open(ctx context.Context, opts Options) (*Appender, error) {
 		opts:     opts,
 		fs:       opts.fs,
 		obs:      opts.Observer,
-		window:   newWindow(opts.RetryLines, opts.RetryAge),
+		window:   remembered.of(path),
 		owner:    own,
 		recent:   recent.open(path),
 		queue:    queue{wake: make(chan struct{}, 1)},
@@ -151,6 +165,9 @@ func Open(ctx context.Context, opts Options) (*Appender, error) {
 		syncDone: make(chan struct{}),
 		syncWake: make(chan struct{}, 1),
 		stopped:  make(chan struct{}),
+	}
+	if m := opts.member; m != nil {
+		a.unsynced, a.folders = m.unsynced.lines, m.unsynced.folders
 	}
 	a.open, a.close = context.WithCancel(context.WithoutCancel(ctx))
 	ready := make(chan error, 1)
@@ -184,17 +201,17 @@ func (a *Appender) Append(ctx context.Context, lines ...[]byte) (int, error) {
 	return a.append(ctx, nil, lines)
 }
 
-// AppendOf is Append of the one line that td has become. Readers in this process may get td itself:
-// it is read-only from here on. line must mean exactly what td does (Encoder.Exact).
-func (a *Appender) AppendOf(ctx context.Context, td ptrace.Traces, line []byte) (int, error) {
+// AppendOf is Append of the lines that e has made of td. Where a reader in this process follows the file
+// and e was exact, it may get td itself, which is read-only from then on.
+func (a *Appender) AppendOf(ctx context.Context, td ptrace.Traces, e *Encoder, lines ...[]byte) (int, error) {
+	if !a.recent.followed.Load() || !e.Exact() {
+		return a.append(ctx, nil, lines)
+	}
 	if !td.IsReadOnly() { // a fan-out has marked it before, and others may be reading the mark
 		td.MarkReadOnly()
 	}
-	return a.append(ctx, &td, [][]byte{line})
+	return a.append(ctx, &td, lines)
 }
-
-// Followed reports whether a reader in this process would want what AppendOf takes.
-func (a *Appender) Followed() bool { return a.recent.followed.Load() }
 
 func (a *Appender) append(ctx context.Context, td *ptrace.Traces, lines [][]byte) (int, error) {
 	if err := a.hanging(); err != nil {

@@ -29,11 +29,7 @@ func putTraces(t *testing.T, a *Appender, td ptrace.Traces) {
 	var e Encoder
 	lines, err := e.Encode(td)
 	require.NoError(t, err)
-	if a.Followed() && e.Exact() {
-		_, err = a.AppendOf(t.Context(), td, lines[0])
-	} else {
-		_, err = a.Append(t.Context(), lines...)
-	}
+	_, err = a.AppendOf(t.Context(), td, &e, lines...)
 	require.NoError(t, err)
 }
 
@@ -201,7 +197,7 @@ func TestRecent_Bounds(t *testing.T) {
 	assert.Positive(t, fromMemory)
 	assert.Less(t, fromMemory, 40)
 	x.Close()
-	assert.False(t, a.Followed())
+	assert.False(t, a.recent.followed.Load())
 	assert.Zero(t, a.recent.bytes)
 	x.Tail = NewTail(x.set) // for the cleanup
 }

@@ -13,6 +13,8 @@ import (
 // fast disk, the default sync_interval, can leave unsynced.
 const crashWindow = 64 << 20
 
+const tornSuffix = ".torn"
+
 // repair opens the file anew and brings its end in order: what an fsync did not bring to the disk
 // is written again in its place, and what is behind the last newline is taken away. After it every
 // line of the file is whole and on the disk. On an error nothing has changed for the worse, and it
@@ -40,15 +42,25 @@ func (a *Appender) repair() error {
 		a.setUnsynced(nil)
 		unsynced, a.pending = nil, nil
 	}
-	size, err := a.settle(f, info.Size(), unsynced)
-	if err != nil {
+	size := info.Size()
+	asLeft := !a.opened && a.opts.member.leftAs(info)
+	if asLeft {
+		a.opened = true
+	} else if size, err = a.settle(f, size, unsynced); err != nil {
 		return errors.Join(fmt.Errorf("repairing %s: %w", a.opts.Path, err), f.Close())
 	}
+	if a.opts.Rotation.MaxAge > 0 {
+		a.rotating.opened(f, info)
+	}
+	a.gone = false
 	a.info, a.end, a.checkedEnd, a.pending = info, size, size, nil
 	a.recent.begin(info)
 	a.mu.Lock()
 	there := a.unsynced
-	a.file, a.unsynced, a.broken = f, nil, nil
+	a.file, a.broken = f, nil
+	if !asLeft {
+		a.unsynced = nil
+	}
 	a.mu.Unlock()
 	for _, line := range there {
 		a.window.settle(line.key, true)
@@ -93,7 +105,7 @@ func (a *Appender) settle(f file, size int64, unsynced []writtenLine) (int64, er
 		}
 		size += int64(len(a.rescue))
 	}
-	if err := f.Sync(); err != nil {
+	if err := errors.Join(a.syncFolders(), f.Sync()); err != nil {
 		return 0, fmt.Errorf("fsync: %w", err)
 	}
 	a.rescue, a.opened = nil, true
@@ -214,7 +226,7 @@ func (a *Appender) moveAside(f file, from, size int64) (err error) {
 	if from == size {
 		return nil
 	}
-	name := a.opts.Path + ".torn"
+	name := a.opts.Path + tornSuffix
 	torn, err := a.fs.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, fileMode)
 	if err != nil {
 		return err
