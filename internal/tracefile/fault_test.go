@@ -149,12 +149,16 @@ func (c *counts) Synced(time.Duration, error)      {}
 func (c *counts) Duplicate()                       { c.with(func() { c.duplicates++ }) }
 func (c *counts) MovedAside(bytes int64, _ string) { c.with(func() { c.moved += bytes }) }
 func (c *counts) Recreated(why string)             { c.with(func() { c.recreated = append(c.recreated, why) }) }
-func (c *counts) Rotated(s string, _ int64)        { c.with(func() { c.rotated = append(c.rotated, s) }) }
-func (c *counts) NotRotated(err error)             { c.with(func() { c.unrotated = append(c.unrotated, err) }) }
-func (c *counts) Deleted(d Deletion)               { c.with(func() { c.deleted = append(c.deleted, d) }) }
-func (c *counts) NotDeleted(err error)             { c.with(func() { c.undeleted = append(c.undeleted, err) }) }
-func (c *counts) Lost(lines int, _ error)          { c.with(func() { c.lost += lines }) }
-func (c *counts) Health(err error)                 { c.with(func() { c.health = append(c.health, err) }) }
+
+func (c *counts) Rotated(s string, _ int64) { c.with(func() { c.rotated = append(c.rotated, s) }) }
+
+func (c *counts) NotRotated(err error) { c.with(func() { c.unrotated = append(c.unrotated, err) }) }
+
+func (c *counts) Deleted(d Deletion) { c.with(func() { c.deleted = append(c.deleted, d) }) }
+
+func (c *counts) NotDeleted(err error)    { c.with(func() { c.undeleted = append(c.undeleted, err) }) }
+func (c *counts) Lost(lines int, _ error) { c.with(func() { c.lost += lines }) }
+func (c *counts) Health(err error)        { c.with(func() { c.health = append(c.health, err) }) }
 
 // testOptions are those of the exporter, with times that a test can wait for.
 func testOptions(path string) Options {

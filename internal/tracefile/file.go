@@ -88,7 +88,7 @@ func (a *Appender) holdLock(timeout time.Duration) error {
 		return nil // one lock for all, and folders are made when they turn out to be missing
 	}
 	if err := makeFolder(a.fs, filepath.Dir(a.opts.Path), a.opts.CreateDirectory); err != nil {
-		return err
+		return fmt.Errorf("%s: %w", a.opts.Path, err)
 	}
 	if a.opts.NoLock {
 		return nil

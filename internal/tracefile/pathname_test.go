@@ -14,10 +14,10 @@ import (
 
 var pathTestTime = time.Date(2026, 12, 1, 9, 0, 0, 0, time.UTC)
 
-func template(t testing.TB, path string) *PathTemplate {
-	t.Helper()
+func template(tb testing.TB, path string) *PathTemplate {
+	tb.Helper()
 	parsed, err := ParsePathTemplate(path)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return parsed
 }
 
@@ -61,34 +61,34 @@ func TestPathTemplate_Expand(t *testing.T) {
 
 // checkPathOf checks what must hold for any value: the path stays in its folder, can be made, and
 // leads back to the value.
-func checkPathOf(t testing.TB, tmpl *PathTemplate, v PathValues) {
-	t.Helper()
+func checkPathOf(tb testing.TB, tmpl *PathTemplate, v PathValues) {
+	tb.Helper()
 	path := tmpl.Expand(v)
-	require.Equal(t, filepath.Clean(path), path)
-	require.True(t, tmpl.Root() == "." || strings.HasPrefix(path, tmpl.Root()+"/"), path)
-	require.Equal(t, strings.Count(tmpl.String(), "/"), strings.Count(path, "/"), "no value makes a folder: %s", path)
+	require.Equal(tb, filepath.Clean(path), path)
+	require.True(tb, tmpl.Root() == "." || strings.HasPrefix(path, tmpl.Root()+"/"), path)
+	require.Equal(tb, strings.Count(tmpl.String(), "/"), strings.Count(path, "/"), "no value makes a folder: %s", path)
 	ok, err := filepath.Match(tmpl.Glob(), path)
-	require.NoError(t, err)
-	require.True(t, ok, "%s is not in %s", path, tmpl.Glob())
-	require.True(t, tailOrderOf(path).live, "%s is a segment for a reader", path)
+	require.NoError(tb, err)
+	require.True(tb, ok, "%s is not in %s", path, tmpl.Glob())
+	require.True(tb, tailOrderOf(path).live, "%s is a segment for a reader", path)
 	for name := range strings.SplitSeq(path, "/") {
-		require.LessOrEqual(t, len(name), maxNameBytes)
-		require.False(t, strings.HasPrefix(name, "."), name)
+		require.LessOrEqual(tb, len(name), maxNameBytes)
+		require.False(tb, strings.HasPrefix(name, "."), name)
 	}
 	segment := SegmentPath(path, pathTestTime, 4_294_967_295)
-	require.LessOrEqual(t, len(filepath.Base(segment)), maxNameBytes)
-	require.Equal(t, path, tailOrderOf(segment).log)
+	require.LessOrEqual(tb, len(filepath.Base(segment)), maxNameBytes)
+	require.Equal(tb, path, tailOrderOf(segment).log)
 	_, ok = tmpl.Match(segment)
-	require.False(t, ok, "a segment is no file of a run")
+	require.False(tb, ok, "a segment is no file of a run")
 
 	m, ok := tmpl.Match(path)
-	require.True(t, ok, path)
+	require.True(tb, ok, path)
 	if !m.Shortened {
-		require.Equal(t, v, m.PathValues)
+		require.Equal(tb, v, m.PathValues)
 		return
 	}
-	require.True(t, strings.HasPrefix(v.Run, m.Run), "%q of %q", m.Run, v.Run)
-	require.True(t, strings.HasPrefix(v.Service, m.Service), "%q of %q", m.Service, v.Service)
+	require.True(tb, strings.HasPrefix(v.Run, m.Run), "%q of %q", m.Run, v.Run)
+	require.True(tb, strings.HasPrefix(v.Service, m.Service), "%q of %q", m.Service, v.Service)
 }
 
 // No two values share a path, on a file system that ignores case neither.

@@ -34,11 +34,11 @@ func (fs *freeFS) FreeBytes(string) (uint64, error) {
 	return uint64(max(0, fs.size-used)), err
 }
 
-// old makes a file of n bytes whose last line is so old.
-func old(t *testing.T, path string, n int, age time.Duration) {
+// old makes a file of 100 bytes whose last line is so old.
+func old(t *testing.T, path string, age time.Duration) {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
-	line := filepath.Base(path) + strings.Repeat("x", n-len(filepath.Base(path))-1) + "\n"
+	line := filepath.Base(path) + strings.Repeat("x", 100-len(filepath.Base(path))-1) + "\n"
 	require.NoError(t, os.WriteFile(path, []byte(line), 0o600))
 	at := time.Now().Add(-age)
 	require.NoError(t, os.Chtimes(path, at, at))
@@ -96,10 +96,10 @@ func TestRetention_ByAge(t *testing.T) {
 		8: filepath.Join(dir, "foreign", "other.jsonl"), 9: filepath.Join(dir, "Foreign", "traces.jsonl"), 10: run("b"),
 	}
 	for _, path := range files {
-		old(t, path, 100, 100*time.Hour)
+		old(t, path, 100*time.Hour)
 	}
-	old(t, files[1], 100, time.Hour)
-	old(t, files[2], 100, 2*time.Minute)
+	old(t, files[1], time.Hour)
+	old(t, files[2], 2*time.Minute)
 	require.NoError(t, Pin(run("pinned")))
 	_, seen := retentionOf(t, dir+"/{run.id}/traces.jsonl", Retention{MaxAge: 48 * time.Hour, RunIdle: time.Hour}, nil)
 	soon(t, func() bool { return len(seen.reasons()) == 4 }, "0, 3, 4 and 10 are deleted")
@@ -124,7 +124,7 @@ func TestRetention_OfOneFile(t *testing.T) {
 	path := filepath.Join(dir, "traces.jsonl")
 	files := []string{segment(path, 1), path, path + ".torn", filepath.Join(dir, "other-20261201T090000Z-1.jsonl")}
 	for _, file := range files {
-		old(t, file, 100, 100*time.Hour)
+		old(t, file, 100*time.Hour)
 	}
 	_, seen := retentionOf(t, path, Retention{MaxAge: time.Hour, MaxBytes: 1, RunIdle: time.Second}, nil)
 	soon(t, func() bool { return len(seen.reasons()) == 1 }, "the segment is deleted")
@@ -139,7 +139,7 @@ func TestRetention_ByBytes(t *testing.T) {
 	run := func(name string) string { return filepath.Join(dir, name+".jsonl") }
 	files := []string{0: segment(run("b"), 1), 1: run("a"), 2: segment(run("b"), 2), 3: run("c"), 4: run("b")}
 	for i, path := range files {
-		old(t, path, 100, time.Duration(200-i)*time.Hour)
+		old(t, path, time.Duration(200-i)*time.Hour)
 	}
 	require.NoError(t, Pin(run("a")))
 	_, seen := retentionOf(t, dir+"/{run.id}.jsonl", Retention{MaxBytes: 300}, nil)
@@ -155,7 +155,7 @@ func TestRetention_ByFreeSpace(t *testing.T) {
 	var files []string
 	for i := range 10 {
 		files = append(files, run(i))
-		old(t, run(i), 100, time.Duration(200-i)*time.Hour)
+		old(t, run(i), time.Duration(200-i)*time.Hour)
 	}
 	fs := &freeFS{dir: dir, size: 1000}
 	_, seen := retentionOf(t, dir+"/{run.id}.jsonl", Retention{MinFree: 350}, func(opts *FilesOptions) {

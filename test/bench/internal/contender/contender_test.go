@@ -18,6 +18,7 @@ func TestEveryConfigIsOfAContender(t *testing.T) {
 		assert.FileExists(t, filepath.Join("../../configs", c.Config))
 		assert.NotEmpty(t, c.What)
 		assert.False(t, names[c.Name], "two contenders %s", c.Name)
+		assert.True(t, c.Against == "" || names[c.Against], "%s is compared with %s, which does not come before it", c.Name, c.Against)
 		names[c.Name], used[c.Config] = true, true
 	}
 	files, err := os.ReadDir("../../configs")

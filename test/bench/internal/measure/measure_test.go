@@ -39,12 +39,27 @@ func TestNoRatiosWithoutTheirBase(t *testing.T) {
 	assert.Empty(t, ratios([]contender.Contender{{Name: "a"}, {Name: "b"}}, measured))
 }
 
+func TestAContenderIsComparedWithAnother(t *testing.T) {
+	measured := []samples{{cpu: []float64{2, 4}, memory: []float64{1, 1}}, {cpu: []float64{3, 6}, memory: []float64{2, 2}}}
+	got := ratios([]contender.Contender{{Name: "one"}, {Name: "many", Against: "one"}}, measured)
+	require.Len(t, got, 2)
+	assert.Equal(t, "cpu many/one", got[0].Name)
+	assert.InDelta(t, 1.5, got[0].Median, 1e-9)
+	assert.Equal(t, "memory many/one", got[1].Name)
+}
+
+func TestEachRunHasItsFileBeforeItIsMeasured(t *testing.T) {
+	w := results.Workload{Shape: spans.XTuner, WarmUp: 1000}
+	assert.Equal(t, 1000, warmUp(w, contender.Contender{}))
+	assert.Equal(t, 1000*w.Shape.Spans, warmUp(w, contender.Contender{Runs: 1000}))
+}
+
 func TestADiskTooSmallIsRefused(t *testing.T) {
 	r := &Runner{Dir: t.TempDir()}
 	w := results.Workload{Shape: spans.XTuner, Spans: 1e15, RequestBytes: 1e5}
-	require.ErrorContains(t, r.checkDisk(w, 3), "lower -spans")
+	require.ErrorContains(t, r.checkDisk(w, make([]contender.Contender, 3)), "lower -spans")
 	w.Spans = 1
-	require.NoError(t, r.checkDisk(w, 3))
+	require.NoError(t, r.checkDisk(w, make([]contender.Contender, 3)))
 }
 
 func TestUnknownCurve(t *testing.T) {

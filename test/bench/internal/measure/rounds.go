@@ -59,7 +59,7 @@ func (r *Runner) rounds(ctx context.Context, w results.Workload, contenders []co
 func (r *Runner) round(
 	ctx context.Context, w results.Workload, contenders []contender.Contender, out []samples,
 ) (err error) {
-	if err := r.checkDisk(w, len(contenders)); err != nil {
+	if err := r.checkDisk(w, contenders); err != nil {
 		return err
 	}
 	dir, err := os.MkdirTemp(r.Dir, "runspan-bench-")
@@ -82,7 +82,7 @@ func (r *Runner) round(
 		all = append(all, started)
 	}
 	for i, c := range all {
-		if err := c.flood(ctx, w, w.WarmUp); err != nil {
+		if err := c.flood(ctx, w, warmUp(w, contenders[i])); err != nil {
 			return fmt.Errorf("warm up %s: %w", contenders[i].Name, err)
 		}
 		c.cpu = 0
@@ -105,6 +105,12 @@ func (r *Runner) round(
 		}
 	}
 	return nil
+}
+
+// warmUp is how many spans a contender gets before it is measured: at least a request of each run, so
+// that what a run costs once, its file, is not taken for a cost of spans.
+func warmUp(w results.Workload, c contender.Contender) int {
+	return max(w.WarmUp, c.Runs*w.Shape.Spans)
 }
 
 func (r *Runner) start(ctx context.Context, w results.Workload, c contender.Contender, data string) (*running, error) {
@@ -176,11 +182,13 @@ func (c *running) record(ctx context.Context, w results.Workload, out *samples) 
 }
 
 // checkDisk refuses a workload that may fill the disk.
-func (r *Runner) checkDisk(w results.Workload, contenders int) error {
+func (r *Runner) checkDisk(w results.Workload, contenders []contender.Contender) error {
 	// A span's JSON is about twice its protobuf; a queue on disk holds some of the protobuf too.
 	perSpan := 4 * float64(w.RequestBytes) / float64(w.Shape.Spans)
-	spans := float64(w.Spans+w.WarmUp) + w.Rate*w.RateSeconds
-	needed := spans * perSpan * float64(contenders)
+	var needed float64
+	for _, c := range contenders {
+		needed += (float64(w.Spans+warmUp(w, c)) + w.Rate*w.RateSeconds) * perSpan
+	}
 	free, err := procstat.FreeDisk(r.Dir)
 	if err != nil {
 		return err
