@@ -1,9 +1,7 @@
 package tracefile
 
 import (
-	"bytes"
 	"errors"
-	"io"
 	"os"
 	"time"
 )
@@ -30,7 +28,7 @@ func (t *Tail) readBatch(f *tailFile) *TailBatch {
 		t.block(f, nil) // shorter than it was: the next look says what became of it
 		return nil
 	}
-	data, end, err := t.cut(f, file, size)
+	data, end, err := cutLines(file, f.read, f.lookFrom, size, t.set.MaxBatchBytes, t.set.MaxLineBytes)
 	if err != nil {
 		t.block(f, err)
 		return nil
@@ -104,36 +102,4 @@ func (t *Tail) verify(f *tailFile, file *os.File) (int64, error) {
 	t.mu.Unlock()
 	t.set.OnEvent(TailEvent{Kind: TailRewritten, Path: f.path, Offset: read, Bytes: info.Size()})
 	return info.Size(), nil
-}
-
-// cut returns whole lines from where reading is, and the offset after them; 0 when there is none.
-// A line longer than MaxLineBytes is found to its end but not kept: its data is nil.
-func (t *Tail) cut(f *tailFile, file io.ReaderAt, size int64) (data []byte, end int64, err error) {
-	lookFrom := f.lookFrom
-	if lookFrom == f.read {
-		buf := make([]byte, min(size-f.read, t.set.MaxBatchBytes))
-		n, err := file.ReadAt(buf, f.read)
-		if err != nil && !errors.Is(err, io.EOF) {
-			return nil, 0, err
-		}
-		if i := bytes.LastIndexByte(buf[:n], '\n'); i >= 0 {
-			return buf[:i+1], f.read + int64(i) + 1, nil
-		}
-		lookFrom = f.read + int64(n)
-	}
-	// The line goes on behind what a batch holds, or was not whole when it was last looked at: its
-	// end is looked for from there, so that a line which grows slowly is not read again and again.
-	newline, err := tailFindNewline(file, lookFrom, size)
-	if err != nil || newline < 0 {
-		return nil, 0, err
-	}
-	end = newline + 1
-	if end-f.read > t.set.MaxLineBytes {
-		return nil, end, nil
-	}
-	data = make([]byte, end-f.read)
-	if _, err := file.ReadAt(data, f.read); err != nil {
-		return nil, 0, err
-	}
-	return data, end, nil
 }

@@ -1,0 +1,106 @@
+package tracefile
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+	"unicode/utf8"
+
+	"go.opentelemetry.io/collector/pdata/ptrace"
+)
+
+// The reasons for which a line is none of a trace file.
+const (
+	BadEmpty     = "empty"
+	BadTooLong   = "too_long"
+	BadNotUTF8   = "not_utf8"
+	BadNotJSON   = "not_json"
+	BadSeveral   = "several_objects"
+	BadNotTraces = "not_traces"
+	BadNoSpans   = "no_spans"
+)
+
+// BadLineError says why a line is none of a trace file.
+type BadLineError struct {
+	// Reason is one of the Bad constants.
+	Reason string
+	// At is where in the file it shows, in bytes from its start.
+	At int64
+	// Detail is what the decoder says; empty where Reason says it all.
+	Detail string
+}
+
+// Error implements error.
+func (err *BadLineError) Error() string {
+	text := map[string]string{
+		BadEmpty:     "an empty line",
+		BadTooLong:   "longer than the limit, not read",
+		BadNotUTF8:   "not UTF-8",
+		BadNotJSON:   "not JSON",
+		BadSeveral:   "more than one object on a line",
+		BadNotTraces: "not OTLP/JSON traces",
+		BadNoSpans:   "no span in it",
+	}[err.Reason]
+	if err.Detail != "" {
+		text += ": " + err.Detail
+	}
+	return text
+}
+
+// scanDecode returns the traces of a line, or why it is bad; At of the error counts from the line's
+// start. It is as strict as the strictest common reader: the collector's own decoder takes broken
+// texts, and of several objects the first.
+func scanDecode(line []byte) (ptrace.Traces, *BadLineError) {
+	if len(bytes.TrimSpace(line)) == 0 {
+		return ptrace.Traces{}, &BadLineError{Reason: BadEmpty}
+	}
+	if !json.Valid(line) {
+		return ptrace.Traces{}, notJSON(line)
+	}
+	if !utf8.Valid(line) {
+		return ptrace.Traces{}, &BadLineError{Reason: BadNotUTF8, At: notUTF8At(line)}
+	}
+	td, err := decodeTraces(line)
+	if err != nil {
+		return ptrace.Traces{}, &BadLineError{Reason: BadNotTraces, Detail: err.Error()}
+	}
+	if td.SpanCount() == 0 {
+		// Quotes within a text are escaped: these bytes can only be a key.
+		if bytes.Contains(line, []byte(`"resourceSpans"`)) {
+			return ptrace.Traces{}, &BadLineError{Reason: BadNoSpans}
+		}
+		return ptrace.Traces{}, &BadLineError{Reason: BadNotTraces, Detail: "no resourceSpans"}
+	}
+	return td, nil
+}
+
+// decodeTraces decodes one line that is valid JSON.
+func decodeTraces(line []byte) (ptrace.Traces, error) {
+	return (&ptrace.JSONUnmarshaler{}).UnmarshalTraces(line)
+}
+
+// notJSON finds the place where a line stops to be JSON.
+func notJSON(line []byte) *BadLineError {
+	bad := &BadLineError{Reason: BadNotJSON}
+	var skipped json.RawMessage
+	err := json.Unmarshal(line, &skipped)
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		bad.At, bad.Detail = max(0, syntax.Offset-1), syntax.Error()
+		if strings.HasPrefix(bad.Detail, "invalid character '{' after top-level value") {
+			bad.Reason, bad.Detail = BadSeveral, ""
+		}
+	}
+	return bad
+}
+
+func notUTF8At(line []byte) int64 {
+	for i := 0; i < len(line); {
+		r, size := utf8.DecodeRune(line[i:])
+		if r == utf8.RuneError && size == 1 {
+			return int64(i)
+		}
+		i += size
+	}
+	return 0
+}
