@@ -24,7 +24,9 @@ type fileLock struct {
 }
 
 // lockPath is the lock file of the trace file at path, in the same folder.
-func lockPath(path string) string { return path + ".lock" }
+func lockPath(path string) string { return path + lockSuffix }
+
+const lockSuffix = ".lock"
 
 // acquireLock takes the lock of the trace file at path, waiting for at most timeout.
 func acquireLock(ctx context.Context, path string, timeout time.Duration, flock func(*os.File) error) (*fileLock, error) {

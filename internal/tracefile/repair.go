@@ -13,6 +13,8 @@ import (
 // fast disk, the default sync_interval, can leave unsynced.
 const crashWindow = 64 << 20
 
+const tornSuffix = ".torn"
+
 // repair opens the file anew and brings its end in order: what an fsync did not bring to the disk
 // is written again in its place, and what is behind the last newline is taken away. After it every
 // line of the file is whole and on the disk. On an error nothing has changed for the worse, and it
@@ -213,7 +215,7 @@ func (a *Appender) moveAside(f file, from, size int64) (err error) {
 	if from == size {
 		return nil
 	}
-	name := a.opts.Path + ".torn"
+	name := a.opts.Path + tornSuffix
 	torn, err := a.fs.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, fileMode)
 	if err != nil {
 		return err
