@@ -75,15 +75,16 @@ func serviceOf(attrs pcommon.Map) string {
 
 // SplitByRun returns the traces of each run of td, in the order in which the runs come in td. Each
 // holds the spans of one run with their resources and scopes, in their order; together they hold
-// every span of td once. The run of spans without one is "". Where td holds one run, it is td itself;
-// otherwise td is left without its spans.
+// every span of td once. Spans without a run are those of runid.Unassigned, unchanged. Where td holds
+// one run, it is td itself; otherwise td is left without its spans.
 func SplitByRun(td ptrace.Traces) []RunTraces {
 	var runs []RunTraces
 	index := map[string]int{}
 	for s := range SpansOf(td) {
-		if _, ok := index[s.Run]; !ok {
-			index[s.Run] = len(runs)
-			runs = append(runs, RunTraces{Run: s.Run})
+		run := assigned(s.Run)
+		if _, ok := index[run]; !ok {
+			index[run] = len(runs)
+			runs = append(runs, RunTraces{Run: run})
 		}
 	}
 	if len(runs) == 1 {
@@ -100,7 +101,7 @@ func SplitByRun(td ptrace.Traces) []RunTraces {
 		ss ptrace.ScopeSpans
 	}
 	for _, rs := range td.ResourceSpans().All() {
-		run := runOf(rs.Resource().Attributes())
+		run := assigned(runOf(rs.Resource().Attributes()))
 		resources := map[string]place{}
 		for _, ss := range rs.ScopeSpans().All() {
 			scopes := map[string]place{}
@@ -126,6 +127,13 @@ func SplitByRun(td ptrace.Traces) []RunTraces {
 		}
 	}
 	return runs
+}
+
+func assigned(run string) string {
+	if run == "" {
+		return runid.Unassigned
+	}
+	return run
 }
 
 // RunTraces are the spans of one run.

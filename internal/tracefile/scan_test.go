@@ -267,7 +267,7 @@ func TestSplitByRun(t *testing.T) {
 	for seed := range uint64(300) {
 		g := newGenerator(seed)
 		td := g.traces()
-		runs := []string{"a", "b", "", "c"}
+		runs := []string{"a", "b", "", "unassigned"}
 		for _, rs := range td.ResourceSpans().All() {
 			if run := runs[g.IntN(4)]; run != "" {
 				rs.Resource().Attributes().PutStr("run.id", run)
@@ -285,7 +285,12 @@ func TestSplitByRun(t *testing.T) {
 		for _, r := range SplitByRun(td) {
 			require.NotZero(t, r.Traces.SpanCount())
 			for key, n := range spansByRun(r.Traces) {
-				require.True(t, strings.HasPrefix(key, fmt.Sprintf("%q ", r.Run)), "in the part of %q: %.80s", r.Run, key)
+				run := r.Run
+				if strings.HasPrefix(key, `"" `) {
+					run = ""
+					require.Equal(t, "unassigned", r.Run)
+				}
+				require.True(t, strings.HasPrefix(key, fmt.Sprintf("%q ", run)), "in the part of %q: %.80s", run, key)
 				got[key] += n
 			}
 		}
