@@ -63,7 +63,9 @@ func scanDecode(line []byte) (ptrace.Traces, *BadLineError) {
 	}
 	td, err := decodeTraces(line)
 	if err != nil {
-		return ptrace.Traces{}, &BadLineError{Reason: BadNotTraces, Detail: err.Error()}
+		// What follows is a part of the line, so of somebody's data.
+		detail, _, _ := strings.Cut(err.Error(), ", error found in #")
+		return ptrace.Traces{}, &BadLineError{Reason: BadNotTraces, Detail: detail}
 	}
 	if td.SpanCount() == 0 {
 		// Quotes within a text are escaped: these bytes can only be a key.
