@@ -57,6 +57,14 @@ func (b *badLines) add(bad badLine) {
 	}
 }
 
+// printLeftOut prints them for the commands that copy whole lines only.
+func (b *badLines) printLeftOut(a *app) {
+	if b.Count > 0 {
+		a.printf("%s left out; `runspan repair` keeps whole lines in them:\n", plural(b.Count, "bad line"))
+		b.print(a, "  ")
+	}
+}
+
 // print prints what was kept, each behind indent.
 func (b *badLines) print(a *app, indent string) {
 	for _, bad := range b.List {

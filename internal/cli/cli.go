@@ -24,7 +24,7 @@ const Version = "0.1.0"
 const (
 	// ExitClean says that everything was read and there is nothing to say against it.
 	ExitClean = 0
-	// ExitFindings says that the work was done and something was found, left out or kept back.
+	// ExitFindings says that the work was done and something was found or left out.
 	ExitFindings = 1
 	// ExitFailed says that something could not be read, written or understood.
 	ExitFailed = 2
@@ -89,8 +89,8 @@ file of OTLP JSON lines. All of them read files while a collector writes them, i
 A PATH is a file, a folder (all *.jsonl in it and below), or a pattern in quotes. A file and its closed
 segments (NAME-<UTC time>-<n>.jsonl) are one log. Bytes behind the last newline of a file are not data.
 
-Exit codes: 0 all is well, 1 something was found, left out or kept back, 2 something could not be read,
-written or understood, 130 interrupted.`,
+Exit codes: 0 all is well, 1 something was found or left out, 2 something could not be read, written or
+understood, 130 interrupted.`,
 		Version:       Version,
 		SilenceErrors: true,
 		SilenceUsage:  true,

@@ -39,15 +39,15 @@ Exit codes: 0 all lines are in FILE, 1 bad lines were left out, 2 nothing was wr
 		RunE: func(cmd *cobra.Command, args []string) error { return a.merge(cmd.Context(), args, into, limit) },
 	}
 	cmd.Flags().StringVar(&into, "into", "", "the `file` to write")
-	if err := cmd.MarkFlagRequired("into"); err != nil {
-		panic(err)
-	}
 	addLimit(cmd, &limit)
 	a.addMaxLine(cmd)
 	return cmd
 }
 
 func (a *app) merge(ctx context.Context, paths []string, into string, limit int) error {
+	if into == "" {
+		return errors.New("--into is missing: name a new file, for example --into all.jsonl")
+	}
 	logs, err := a.logsOf(paths)
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ func (a *app) merge(ctx context.Context, paths []string, into string, limit int)
 		err = a.printJSON(r)
 	} else {
 		a.printf("%s: %s, %s, %s of %s\n", visible(into), plural(r.Lines, "line"), plural(r.Spans, "span"), size(r.Bytes), plural(r.From, "file"))
-		bad.print(a, "  left out: ")
+		bad.printLeftOut(a)
 	}
 	if err == nil && bad.Count > 0 {
 		err = errFindings

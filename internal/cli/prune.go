@@ -74,14 +74,14 @@ that has not read a deleted file yet misses its spans.`,
 	}
 	cmd.Flags().Var(&keep, "keep", "an age, a size or a number of runs; can be repeated")
 	cmd.Flags().BoolVarP(&dryRun, "dry-run", "n", false, "say what would be deleted, and delete nothing")
-	if err := cmd.MarkFlagRequired("keep"); err != nil {
-		panic(err)
-	}
 	a.addMaxLine(cmd)
 	return cmd
 }
 
 func (a *app) prune(ctx context.Context, paths []string, keep keepLimits, dryRun bool) error {
+	if len(keep.texts) == 0 {
+		return errors.New("--keep is missing: say what stays, for example --keep 14d or --keep 200GiB")
+	}
 	logs, err := a.logsOf(paths)
 	if err != nil {
 		return err

@@ -57,15 +57,15 @@ Exit codes: 0 all spans are in DIR, 1 bad lines were left out, 2 nothing was wri
 	}
 	cmd.Flags().StringVar(&into, "into", "", "the `folder` for the files")
 	cmd.Flags().StringVar(&name, "name", "{run.id}/traces.jsonl", "the files in it")
-	if err := cmd.MarkFlagRequired("into"); err != nil {
-		panic(err)
-	}
 	addLimit(cmd, &limit)
 	a.addMaxLine(cmd)
 	return cmd
 }
 
 func (a *app) split(ctx context.Context, paths []string, into, name string, limit int) (err error) {
+	if into == "" {
+		return errors.New("--into is missing: name a new folder, for example --into traces")
+	}
 	template, err := tracefile.ParsePathTemplate(name)
 	if err != nil {
 		return fmt.Errorf("--name %w", err)
@@ -112,7 +112,7 @@ func (a *app) split(ctx context.Context, paths []string, into, name string, limi
 	} else {
 		a.printf("%s: %s of %s in %s\n", visible(into), plural(r.Spans, "span"),
 			plural(len(r.Files), "run"), plural(len(r.Files), "file"))
-		bad.print(a, "  left out: ")
+		bad.printLeftOut(a)
 	}
 	if err == nil && bad.Count > 0 {
 		err = errFindings
