@@ -84,8 +84,8 @@ func newCheck(a *app) *cobra.Command {
 trace id and span id within a file and its segments); every span names a run and has valid ids. Bytes
 behind the last newline are no finding: a line is being written there, or was torn by a crash.
 
-Duplicates are found exactly. Over a million spans, their ids are sorted in the folder for temporary
-files (TMPDIR), 32 bytes a span.
+Duplicates are found exactly. Beyond half a million spans their ids are sorted in the folder for
+temporary files (TMPDIR), 32 bytes a span.
 
 Exit codes: 0 clean, 1 findings, 2 something could not be read.`,
 		Example: `  runspan check data

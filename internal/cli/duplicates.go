@@ -57,14 +57,23 @@ type spanSorter struct {
 	size   int64               // of file
 }
 
-// sorterPlaces is how many places a spanSorter keeps in memory: 32 MiB.
-const sorterPlaces = 1 << 20
+const (
+	// sorterPlaces is how many places a spanSorter keeps in memory: 16 MiB.
+	sorterPlaces = 1 << 19
+
+	// sorterGrows is from how many on it takes the memory for all of them at once: growing step by
+	// step leaves several times of it behind.
+	sorterGrows = 1 << 16
+)
 
 func (s *spanSorter) add(trace pcommon.TraceID, span pcommon.SpanID, line int64) error {
 	if len(s.places) >= s.most {
 		if err := s.spill(); err != nil {
 			return fmt.Errorf("sorting span ids in %s (TMPDIR names another folder): %w", os.TempDir(), err)
 		}
+	}
+	if len(s.places) == sorterGrows {
+		s.places = slices.Grow(s.places, s.most-len(s.places))
 	}
 	s.places = append(s.places, spanPlace{
 		traceHigh: binary.BigEndian.Uint64(trace[:8]),

@@ -9,8 +9,13 @@ import (
 	"golang.org/x/term"
 )
 
-// progressEvery is how often the progress is shown anew.
-const progressEvery = 200 * time.Millisecond
+const (
+	// progressEvery is how often the progress is shown anew.
+	progressEvery = 200 * time.Millisecond
+
+	// progressFrom is how many bytes take long enough to show any: a tenth of a second of decoding.
+	progressFrom = 16 << 20
+)
 
 // progress shows on a terminal how far long work is. In a pipe it is silent.
 type progress struct {
@@ -25,7 +30,7 @@ type progress struct {
 // newProgress begins to show work on files of this size together.
 func (a *app) newProgress(verb string, total int64) *progress {
 	p := &progress{verb: verb, total: total, started: time.Now()}
-	if f, ok := a.errOut.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if f, ok := a.errOut.(*os.File); ok && total >= progressFrom && term.IsTerminal(int(f.Fd())) {
 		p.to = f
 	}
 	return p
@@ -37,12 +42,12 @@ func (p *progress) at(path string, done int64) {
 		return
 	}
 	now := time.Now()
-	if now.Sub(p.started) < progressEvery || now.Sub(p.shown) < progressEvery {
+	if now.Sub(p.shown) < progressEvery {
 		return
 	}
 	p.shown = now
 	done += p.before
-	rate := float64(done) / now.Sub(p.started).Seconds()
+	rate := float64(done) / max(now.Sub(p.started), time.Millisecond).Seconds()
 	fmt.Fprintf(p.to, "\r\x1b[K%s %3d %%  %s of %s, %s/s  %s", p.verb, done*100/max(1, p.total), size(done), size(p.total),
 		size(int64(rate)), visible(path))
 }

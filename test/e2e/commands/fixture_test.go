@@ -74,7 +74,7 @@ func fixture(t *testing.T) *transcript {
 		for _, body := range requests {
 			post(t, c, body)
 		}
-		require.Zero(t, c.Stop(30*time.Second))
+		c.Kill() // what was accepted is in the file
 		var err error
 		written, err = os.ReadFile(c.TraceFile())
 		require.NoError(t, err)
