@@ -33,7 +33,7 @@ func (r *runFileReceiver) decode(ctx context.Context, batch *tracefile.TailBatch
 		var still []badLine
 		for _, line := range bad {
 			data, err := batch.ReadAgain(line.from, line.to)
-			if err != nil || errors.Is(line.err, errNotTraces) {
+			if err != nil || errors.Is(line.err, tracefile.ErrNotTraces) {
 				still = append(still, line)
 				continue
 			}
@@ -51,20 +51,19 @@ func (r *runFileReceiver) decode(ctx context.Context, batch *tracefile.TailBatch
 // decodeLines appends the spans of whole lines to td and returns the lines that are none. at is where
 // data begins in the batch.
 func (r *runFileReceiver) decodeLines(ctx context.Context, td ptrace.Traces, data []byte, at int64) (bad []badLine) {
+	var decoder tracefile.Decoder
 	for len(data) > 0 {
 		n := bytes.IndexByte(data, '\n') + 1
 		if n == 0 {
 			n = len(data)
 		}
 		if line := data[:n]; len(bytes.TrimSpace(line)) > 0 {
-			decoded, skipped, err := decodeLine(line)
+			lost, err := decoder.Append(td.ResourceSpans(), line)
 			if err != nil {
 				bad = append(bad, badLine{from: at, to: at + int64(n), err: err})
-			} else {
-				decoded.ResourceSpans().MoveAndAppendTo(td.ResourceSpans())
 			}
-			if skipped > 0 {
-				r.tell.skippedItems(ctx, skipped)
+			if lost > 0 {
+				r.tell.skippedItems(ctx, lost)
 			}
 		}
 		data, at = data[n:], at+int64(n)
@@ -75,7 +74,7 @@ func (r *runFileReceiver) decodeLines(ctx context.Context, td ptrace.Traces, dat
 // worthReading reports whether another look could help: JSON of another kind stays what it is.
 func worthReading(bad []badLine) bool {
 	for _, line := range bad {
-		if !errors.Is(line.err, errNotTraces) {
+		if !errors.Is(line.err, tracefile.ErrNotTraces) {
 			return true
 		}
 	}

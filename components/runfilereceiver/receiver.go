@@ -214,10 +214,10 @@ func (r *runFileReceiver) watch(ctx context.Context) {
 // process hands over one batch. A batch that was given up stays undelivered: its place does not move.
 func (r *runFileReceiver) process(ctx context.Context, d *deliverer, batch *tracefile.TailBatch) {
 	td, err := r.decode(ctx, batch)
+	batch.Release() // the spans hold no part of it
 	if err != nil {
 		return
 	}
-	batch.Data = nil // the spans hold no part of it
 	if filtered := r.match.keep(td); filtered > 0 {
 		r.tell.filtered(ctx, filtered)
 	}

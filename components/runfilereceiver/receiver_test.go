@@ -182,8 +182,8 @@ func TestReceiver_BadLines(t *testing.T) {
 	eventually(t, "the good lines", x.backend.has(3))
 	eventually(t, "the backlog to end", func() bool { return x.value(t, "backlog_bytes", "") == 0 })
 	assert.Equal(t, map[string]int{"span 0": 1, "span 2": 1, "span 3": 1}, x.backend.taken)
-	assert.Equal(t, int64(5), x.value(t, "skipped_lines", "not_json"))
-	assert.Equal(t, int64(1), x.value(t, "skipped_lines", "not_traces"))
+	assert.Equal(t, int64(4), x.value(t, "skipped_lines", "not_json"))
+	assert.Equal(t, int64(2), x.value(t, "skipped_lines", "not_traces"))
 	assert.Equal(t, 1, x.logs.FilterMessageSnippet("cannot be read").Len())
 }
 

@@ -70,7 +70,7 @@ func (t *teller) refused(ctx context.Context, td ptrace.Traces, why error) {
 // skippedLine tells of a line that cannot be read.
 func (t *teller) skippedLine(ctx context.Context, path string, offset int64, length int, why error) {
 	reason := "not_json"
-	if errors.Is(why, errNotTraces) {
+	if errors.Is(why, tracefile.ErrNotTraces) {
 		reason = "not_traces"
 	}
 	t.telemetry.ReceiverRunFileSkippedLines.Add(ctx, 1, t.because(reason))

@@ -35,6 +35,14 @@ type checkReport struct {
 	WithoutIDsCount int64    `json:"without_ids_count"`
 	WithoutIDs      []atLine `json:"without_ids,omitempty"`
 
+	// RefusedCount is how many lines hold something invalid, so that many a reader takes nothing of them.
+	RefusedCount int64    `json:"refused_count"`
+	Refused      []atLine `json:"refused,omitempty"`
+
+	// LostCount is how many parts of good lines this version does not know or cannot read: no finding.
+	LostCount int64    `json:"lost_count"`
+	Lost      []atLine `json:"lost,omitempty"`
+
 	// Tails are bytes behind the last newline of files: no finding.
 	Tails []tail `json:"tails,omitempty"`
 
@@ -163,7 +171,7 @@ func (a *app) checkLog(ctx context.Context, log traceLog, p *progress, limit int
 	if err := c.ids.duplicates(c.addDuplicate); err != nil {
 		return c.report, err
 	}
-	r.Clean = r.BadLineCount+r.DuplicateCount+r.WithoutRunCount+r.WithoutIDsCount == 0
+	r.Clean = r.BadLineCount+r.DuplicateCount+r.WithoutRunCount+r.WithoutIDsCount+r.RefusedCount == 0
 	return c.report, nil
 }
 
@@ -199,6 +207,13 @@ func (c *checker) checkLine(path string, line *tracefile.ScannedLine) error {
 		return nil
 	}
 	at := atLine{File: path, Line: line.Number}
+	if line.Lost > 0 {
+		r.LostCount += int64(line.Lost) - 1
+		c.count(&r.LostCount, &r.Lost, at)
+		if line.Refused() != nil {
+			c.count(&r.RefusedCount, &r.Refused, at)
+		}
+	}
 	for span := range tracefile.SpansOf(line.Traces) {
 		r.Spans++
 		if span.Run == "" {
@@ -256,6 +271,7 @@ func (a *app) printReport(r *checkReport) {
 		what  string
 	}{
 		{r.BadLineCount, "bad line"},
+		{r.RefusedCount, "partly invalid line"},
 		{r.DuplicateCount, "duplicate span"},
 	} {
 		if kind.count > 0 {
@@ -274,6 +290,9 @@ func (a *app) printReport(r *checkReport) {
 	a.printf("%s\n", strings.Join(kinds, ", "))
 
 	r.bad.print(a, "  bad line: ")
+	if len(r.Refused) > 0 {
+		a.printf("  partly invalid, many readers take nothing of the line: %s\n", linesList(r.Refused))
+	}
 	for _, d := range r.Duplicates {
 		a.printf("  duplicate: trace %s span %s, %d times: %s\n", d.TraceID, d.SpanID, d.Count, linesList(d.Places))
 	}
@@ -282,6 +301,9 @@ func (a *app) printReport(r *checkReport) {
 	}
 	if len(r.WithoutIDs) > 0 {
 		a.printf("  without valid ids: %s\n", linesList(r.WithoutIDs))
+	}
+	if r.LostCount > 0 {
+		a.printf("  note: %s of lines, unknown or invalid, are not read: %s\n", plural(r.LostCount, "part"), linesList(r.Lost))
 	}
 	for _, t := range r.Tails {
 		a.printf("  note: %s: %s behind the last newline, from byte %d on, are no data: a line is being written, or was torn\n",

@@ -44,7 +44,7 @@ func Main() int {
 
 // Run runs a command line and returns its exit code.
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	a := &app{out: bufio.NewWriter(stdout), errOut: stderr, maxLine: tracefile.DefaultScanLineBytes}
+	a := newApp(stdout, stderr)
 	root := newRoot(a)
 	root.SetArgs(args)
 	root.SetOut(a.out)
@@ -79,6 +79,10 @@ type app struct {
 	failed bool // something was complained about and the work went on
 }
 
+func newApp(stdout, stderr io.Writer) *app {
+	return &app{out: bufio.NewWriter(stdout), errOut: stderr, maxLine: tracefile.DefaultScanLineBytes}
+}
+
 func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "runspan",
@@ -86,8 +90,8 @@ func newRoot(a *app) *cobra.Command {
 		Long: `Tools for the trace files that the run_file exporter of otelcol-runspan writes, and for every other
 file of OTLP JSON lines. All of them read files while a collector writes them, in bounded memory.
 
-A PATH is a file, a folder (all *.jsonl in it and below), or a pattern in quotes. A file and its closed
-segments (NAME-<UTC time>-<n>.jsonl) are one log. Bytes behind the last newline of a file are not data.
+A PATH is a file, a folder (all ` + "`*.jsonl`" + ` in it and below), or a pattern in quotes. A file and its closed
+segments (` + "`NAME-<UTC time>-<n>.jsonl`" + `) are one log. Bytes behind the last newline of a file are not data.
 
 Exit codes: 0 all is well, 1 something was found or left out, 2 something could not be read, written or
 understood, 130 interrupted.`,

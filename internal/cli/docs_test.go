@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"flag"
 	"fmt"
 	"io"
@@ -30,7 +29,7 @@ func TestDocsAgreeWithHelp(t *testing.T) {
 
 func docs() string {
 	var s strings.Builder
-	root := newRoot(&app{out: bufio.NewWriter(io.Discard)})
+	root := newRoot(newApp(io.Discard, io.Discard))
 	fmt.Fprintf(&s, "# The runspan command line\n\n<!-- Made from `runspan --help`: go test ./internal/cli -run Docs -update -->\n\n%s\n", root.Long)
 	s.WriteString("\nEvery command takes `--json`, which prints one JSON object instead of text, and `--help`. Progress is\n" +
 		"shown on a terminal only. `runspan completion --help` says how to complete commands in a shell.\n")
@@ -51,7 +50,7 @@ func unindent(text string) string {
 // Every command has an example that is a command line of its own, and says the same of itself as the
 // others.
 func TestCommandsAreComplete(t *testing.T) {
-	root := newRoot(&app{out: bufio.NewWriter(io.Discard)})
+	root := newRoot(newApp(io.Discard, io.Discard))
 	require.NotEmpty(t, root.Commands())
 	for _, cmd := range root.Commands() {
 		assert.NotEmpty(t, cmd.Short, cmd.Name())

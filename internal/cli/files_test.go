@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"io"
 	"os"
 	"path/filepath"
@@ -42,7 +41,7 @@ func TestLogsOf(t *testing.T) {
 		{name: "something missing", paths: []string{"odd.log", "none"}, want: [][]string{{"odd.log"}}, fails: true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			a := &app{out: bufio.NewWriter(io.Discard), errOut: io.Discard}
+			a := newApp(io.Discard, io.Discard)
 			logs, err := a.logsOf(tc.paths)
 			require.NoError(t, err)
 			var got [][]string
@@ -61,7 +60,7 @@ func TestAFileThatCannotBeRead(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, []byte("x\n"), dir, "traces.jsonl")
 	require.NoError(t, os.Symlink("nowhere", filepath.Join(dir, "broken.jsonl")))
-	a := &app{out: bufio.NewWriter(io.Discard), errOut: io.Discard}
+	a := newApp(io.Discard, io.Discard)
 	logs, err := a.logsOf([]string{dir})
 	require.NoError(t, err)
 	require.Len(t, logs, 2)

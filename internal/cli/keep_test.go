@@ -36,9 +36,9 @@ func TestKeepLimits(t *testing.T) {
 		{keep: "200B", gone: "1 2 own"},
 		{keep: "200B", kept: "1 own", gone: "2 3 odd"},
 		{keep: "3runs"},
-		{keep: "2runs", gone: "1"},         // b and c
-		{keep: "1run", gone: "1 own"},      // b; the odd one has bad lines
-		{keep: "3d 399B", gone: "1 2"},     // either of them
+		{keep: "2runs", gone: "1"},     // b and c
+		{keep: "1run", gone: "1 own"},  // b; the odd one has bad lines
+		{keep: "3d 399B", gone: "1 2"}, // either of them
 		{keep: "1run 150B", gone: "1 2 own 3"},
 	} {
 		t.Run(tc.keep+" "+tc.kept, func(t *testing.T) {

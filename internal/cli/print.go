@@ -52,7 +52,9 @@ func stamp(t time.Time) string {
 // visible returns text from a file for a terminal: what could move its cursor or mix up lines is
 // escaped.
 func visible(text string) string {
-	clean := func(r rune) bool { return r != utf8.RuneError && unicode.IsGraphic(r) && r != '\u2028' && r != '\u2029' }
+	clean := func(r rune) bool {
+		return r != utf8.RuneError && unicode.IsGraphic(r) && r != '\u2028' && r != '\u2029'
+	}
 	if strings.IndexFunc(text, func(r rune) bool { return !clean(r) }) < 0 {
 		return text
 	}

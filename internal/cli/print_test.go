@@ -1,7 +1,7 @@
 package cli
 
 import (
-	"bufio"
+	"io"
 	"strings"
 	"testing"
 
@@ -28,7 +28,7 @@ func TestVisible(t *testing.T) {
 
 func TestTableAlignsWideCharacters(t *testing.T) {
 	var out strings.Builder
-	a := &app{out: bufio.NewWriter(&out)}
+	a := newApp(&out, io.Discard)
 	a.table([]string{"RUN", ">N", "X"}, [][]string{{"训练", "1", "a"}, {"abcdef", "100", "b"}, {"e\u0301", "20", ""}})
 	require.NoError(t, a.out.Flush())
 	assert.Equal(t, "RUN       N  X\n训练      1  a\nabcdef  100  b\ne\u0301        20\n", out.String())

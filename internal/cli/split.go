@@ -22,6 +22,10 @@ type splitReport struct {
 	Spans int64       `json:"spans"`
 	Files []*splitOut `json:"files"`
 
+	// LostCount is how many parts of lines of several runs could not be kept: this version does not
+	// know or cannot read them.
+	LostCount int64 `json:"lost_count"`
+
 	BadLineCount int64     `json:"bad_line_count"`
 	BadLines     []badLine `json:"bad_lines,omitempty"`
 }
@@ -41,13 +45,13 @@ func newSplit(a *app) *cobra.Command {
 		Use:   "split PATH... --into DIR",
 		Short: "Split shared files into one file per run",
 		Long: `Write the spans of each run to a file of its own. A line of one run is copied byte by byte; of a line of
-several runs each gets a line with its spans. Spans without a run go to the run "` + runid.Unassigned + `", unchanged. Run
+several runs each gets a line with its spans, and without what this version does not know. Spans without a run go to the run "` + runid.Unassigned + `", unchanged. Run
 ids stand in file names as the run_file exporter writes them. The files that are read are not changed;
 ` + "`runspan merge`" + ` is the way back.
 
 DIR must be empty or missing. Until all is written, everything is in DIR/` + splitPartial + `.
 
-Exit codes: 0 all spans are in DIR, 1 bad lines were left out, 2 nothing was written.`,
+Exit codes: 0 all is in DIR, 1 bad lines or parts of lines were left out, 2 nothing was written.`,
 		Example: `  runspan split data --into traces
   runspan split traces.jsonl --into by-run --name '{run.id}.jsonl'`,
 		Args: withArgs(1, -1),
@@ -112,9 +116,12 @@ func (a *app) split(ctx context.Context, paths []string, into, name string, limi
 	} else {
 		a.printf("%s: %s of %s in %s\n", visible(into), plural(r.Spans, "span"),
 			plural(len(r.Files), "run"), plural(len(r.Files), "file"))
+		if r.LostCount > 0 {
+			a.printf("%s of lines of several runs, unknown or invalid, left out\n", plural(r.LostCount, "part"))
+		}
 		bad.printLeftOut(a)
 	}
-	if err == nil && bad.Count > 0 {
+	if err == nil && bad.Count+r.LostCount > 0 {
 		err = errFindings
 	}
 	return err
@@ -168,6 +175,9 @@ func newSplitter(into string, template *tracefile.PathTemplate) (*splitter, erro
 // line writes a line, or of each run in it a line with its spans.
 func (s *splitter) line(line *tracefile.ScannedLine) error {
 	runs := tracefile.SplitByRun(line.Traces)
+	if len(runs) > 1 {
+		s.report.LostCount += int64(line.Lost)
+	}
 	for _, r := range runs {
 		data := line.Data
 		if len(runs) > 1 {

@@ -6,13 +6,13 @@ import (
 	"io"
 )
 
-// cutLines returns the whole lines that begin at start, together at most batch bytes, and the offset
-// after them; end is 0 when there is none up to size. A line longer than batch comes alone. One longer
-// than maxLine is found to its end but not kept: its data is nil. The caller knows that there is no
-// newline in [start, lookFrom).
-func cutLines(file io.ReaderAt, start, lookFrom, size, batch, maxLine int64) (data []byte, end int64, err error) {
+// cutLines reads the whole lines that begin at start, as many as fit into buf, and returns them with
+// the offset after them; end is 0 when there is none up to size. A line longer than buf comes alone, in
+// memory of its own. One longer than maxLine is found to its end but not kept: its data is nil. The
+// caller knows that there is no newline in [start, lookFrom).
+func cutLines(file io.ReaderAt, start, lookFrom, size int64, buf []byte, maxLine int64) (data []byte, end int64, err error) {
 	if lookFrom == start {
-		buf := make([]byte, min(size-start, batch))
+		buf = buf[:min(size-start, int64(len(buf)))]
 		n, err := file.ReadAt(buf, start)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return nil, 0, err

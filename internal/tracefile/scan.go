@@ -41,6 +41,9 @@ type ScannedLine struct {
 	Data []byte
 	// Traces are its content when Bad is nil. They hold one span at least.
 	Traces ptrace.Traces
+	// Lost is how many fields, resources, scopes and spans of the line this version does not know or
+	// cannot read: Traces are without them.
+	Lost int
 	// Bad says why the line is none of a trace file.
 	Bad *BadLineError
 }
@@ -80,8 +83,9 @@ func Scan(ctx context.Context, file io.ReaderAt, size int64, opts ScanOptions, e
 	running.Go(func() { s.read(ctx) })
 	for range workers {
 		running.Go(func() {
+			var d Decoder
 			for c := range s.decode {
-				c.decodeLines()
+				c.decodeLines(&d)
 				close(c.done)
 			}
 		})
@@ -101,6 +105,7 @@ func Scan(ctx context.Context, file io.ReaderAt, size int64, opts ScanOptions, e
 		for range c.cost {
 			<-s.budget
 		}
+		s.buffers.Put(c.buf)
 		if err := ctx.Err(); err != nil {
 			return sum, err
 		}
@@ -120,12 +125,14 @@ type scan struct {
 	budget  chan struct{} // holds one for each scanBatch of the file in memory
 	decode  chan *scanChunk
 	ordered chan *scanChunk
-	err     error // of reading; valid after ordered is closed
+	buffers sync.Pool // of *[]byte
+	err     error     // of reading; valid after ordered is closed
 }
 
 // scanChunk is some lines of a file that follow each other.
 type scanChunk struct {
 	data  []byte
+	buf   *[]byte // which mostly holds data
 	lines []ScannedLine
 	cost  int64 // of the budget
 	done  chan struct{}
@@ -139,7 +146,12 @@ func (s *scan) read(ctx context.Context) {
 	defer close(s.decode)
 	number := int64(1)
 	for at := int64(0); at < s.size; {
-		data, end, err := cutLines(s.file, at, at, s.size, min(scanBatch, s.maxLine), s.maxLine)
+		buf, ok := s.buffers.Get().(*[]byte)
+		if !ok {
+			fresh := make([]byte, min(scanBatch, s.maxLine))
+			buf = &fresh
+		}
+		data, end, err := cutLines(s.file, at, at, s.size, *buf, s.maxLine)
 		if err != nil {
 			s.err = fmt.Errorf("reading at byte %d: %w", at, err)
 			return
@@ -147,7 +159,7 @@ func (s *scan) read(ctx context.Context) {
 		if end == 0 {
 			return
 		}
-		c := &scanChunk{data: data, number: number, offset: at, done: make(chan struct{})}
+		c := &scanChunk{data: data, buf: buf, number: number, offset: at, done: make(chan struct{})}
 		if data == nil {
 			c.tooLong = end - at
 			number++
@@ -174,7 +186,7 @@ func (s *scan) read(ctx context.Context) {
 	}
 }
 
-func (c *scanChunk) decodeLines() {
+func (c *scanChunk) decodeLines(d *Decoder) {
 	if c.tooLong > 0 {
 		c.lines = []ScannedLine{{
 			Number: c.number, Offset: c.offset, Bytes: c.tooLong,
@@ -185,7 +197,7 @@ func (c *scanChunk) decodeLines() {
 	number, offset := c.number, c.offset
 	for text := range bytes.Lines(c.data) {
 		line := ScannedLine{Number: number, Offset: offset, Bytes: int64(len(text)), Data: text[:len(text)-1]}
-		line.Traces, line.Bad = scanDecode(line.Data)
+		line.Traces, line.Lost, line.Bad = scanDecode(d, line.Data)
 		if line.Bad != nil {
 			line.Bad.At += offset
 		}

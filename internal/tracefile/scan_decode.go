@@ -48,38 +48,55 @@ func (err *BadLineError) Error() string {
 	return text
 }
 
-// scanDecode returns the traces of a line, or why it is bad; At of the error counts from the line's
-// start. It is as strict as the strictest common reader: the collector's own decoder takes broken
-// texts, and of several objects the first.
-func scanDecode(line []byte) (ptrace.Traces, *BadLineError) {
+// scanDecode returns the traces of a line and what of it was lost, or why it is bad; At of the error
+// counts from the line's start. It is as strict as the strictest common reader: the collector's own
+// decoder takes broken texts.
+func scanDecode(d *Decoder, line []byte) (ptrace.Traces, int, *BadLineError) {
+	td := ptrace.NewTraces()
 	if len(bytes.TrimSpace(line)) == 0 {
-		return ptrace.Traces{}, &BadLineError{Reason: BadEmpty}
+		return td, 0, &BadLineError{Reason: BadEmpty}
+	}
+	valid := utf8.Valid(line)
+	if valid && d.canonical.read(td.ResourceSpans(), line) {
+		return td, 0, noSpans(td)
 	}
 	if !json.Valid(line) {
-		return ptrace.Traces{}, notJSON(line)
+		return td, 0, notJSON(line)
 	}
-	if !utf8.Valid(line) {
-		return ptrace.Traces{}, &BadLineError{Reason: BadNotUTF8, At: notUTF8At(line)}
+	if !valid {
+		return td, 0, &BadLineError{Reason: BadNotUTF8, At: notUTF8At(line)}
 	}
-	td, err := decodeTraces(line)
+	td = ptrace.NewTraces()
+	lost, err := appendForeign(td.ResourceSpans(), line)
 	if err != nil {
-		// What follows is a part of the line, so of somebody's data.
-		detail, _, _ := strings.Cut(err.Error(), ", error found in #")
-		return ptrace.Traces{}, &BadLineError{Reason: BadNotTraces, Detail: detail}
+		return td, 0, &BadLineError{Reason: BadNotTraces}
 	}
-	if td.SpanCount() == 0 {
-		// Quotes within a text are escaped: these bytes can only be a key.
-		if bytes.Contains(line, []byte(`"resourceSpans"`)) {
-			return ptrace.Traces{}, &BadLineError{Reason: BadNoSpans}
-		}
-		return ptrace.Traces{}, &BadLineError{Reason: BadNotTraces, Detail: "no resourceSpans"}
+	if lost > 0 && td.SpanCount() == 0 {
+		return td, lost, &BadLineError{Reason: BadNotTraces, Detail: "no span in it can be read"}
 	}
-	return td, nil
+	return td, lost, noSpans(td)
 }
 
-// decodeTraces decodes one line that is valid JSON.
-func decodeTraces(line []byte) (ptrace.Traces, error) {
-	return (&ptrace.JSONUnmarshaler{}).UnmarshalTraces(line)
+// Refused returns why the collector's own decoder, and so many a reader, takes nothing of a good line
+// of which a part was lost; nil when it passes over that part too.
+func (l *ScannedLine) Refused() error {
+	if l.Lost == 0 {
+		return nil
+	}
+	_, err := (&ptrace.JSONUnmarshaler{}).UnmarshalTraces(l.Data)
+	if err == nil {
+		return nil
+	}
+	// What follows is a part of the line, so of somebody's data.
+	detail, _, _ := strings.Cut(err.Error(), ", error found in #")
+	return errors.New(detail)
+}
+
+func noSpans(td ptrace.Traces) *BadLineError {
+	if td.SpanCount() == 0 {
+		return &BadLineError{Reason: BadNoSpans}
+	}
+	return nil
 }
 
 // notJSON finds the place where a line stops to be JSON.

@@ -14,6 +14,7 @@ var lineStart = []byte(`{"resourceSpans"`)
 // a crash tore, or that have something behind them. What is torn is not among them.
 func Salvage(data []byte) [][]byte {
 	var whole [][]byte
+	var d Decoder
 	for from := bytes.Index(data, lineStart); from >= 0; {
 		piece := data[from:]
 		next := bytes.Index(piece[1:], lineStart)
@@ -24,7 +25,7 @@ func Salvage(data []byte) [][]byte {
 		dec := json.NewDecoder(bytes.NewReader(piece))
 		if dec.Decode(&object) == nil {
 			object = piece[:dec.InputOffset()]
-			if _, bad := scanDecode(object); bad == nil {
+			if _, _, bad := scanDecode(&d, object); bad == nil {
 				whole = append(whole, object)
 			}
 		}

@@ -3,12 +3,14 @@ package tracefile
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -21,13 +23,14 @@ type scanned struct {
 	spans                 int
 	bad                   string
 	at                    int64
+	lost                  int
 }
 
 func scanAll(t *testing.T, data string, opts ScanOptions) ([]scanned, ScanSummary) {
 	t.Helper()
 	var lines []scanned
 	sum, err := Scan(t.Context(), strings.NewReader(data), int64(len(data)), opts, func(l *ScannedLine) error {
-		s := scanned{number: l.Number, offset: l.Offset, bytes: l.Bytes}
+		s := scanned{number: l.Number, offset: l.Offset, bytes: l.Bytes, lost: l.Lost}
 		if l.Bad != nil {
 			s.bad, s.at = l.Bad.Reason, l.Bad.At
 		} else {
@@ -101,11 +104,13 @@ func TestScanTellsEachLineAndItsPlace(t *testing.T) {
 			{number: 2, offset: 20, bytes: 3, bad: BadNotTraces, at: 20},
 		}},
 		{name: "an id of another length", data: strings.Replace(good, `"spanId":"`, `"spanId":"00`, 1) + "\n", want: []scanned{
-			{number: 1, bytes: n + 2, bad: BadNotTraces},
+			{number: 1, bytes: n + 2, bad: BadNotTraces, lost: 1},
 		}},
+		{name: "a key that nobody knows", data: `{"new":1,` + good[1:] + "\n", want: []scanned{{number: 1, bytes: n + 8, spans: 1, lost: 1}}},
+		{name: "resourceSpans of another kind", data: `{"resourceSpans":17}` + "\n", want: []scanned{{number: 1, bytes: 21, bad: BadNotTraces}}},
 		{name: "no span", data: `{"resourceSpans":[]}` + "\n", want: []scanned{{number: 1, bytes: 21, bad: BadNoSpans}}},
 		{name: "an older key", data: `{"resourceSpans":[{"instrumentationLibrarySpans":[{"spans":[{"name":"x"}]}]}]}` + "\n", want: []scanned{
-			{number: 1, bytes: 79, bad: BadNoSpans},
+			{number: 1, bytes: 79, spans: 1},
 		}},
 		{name: "nested deeper than a decoder's stack", data: `{"resourceSpans":` + strings.Repeat("[", 1<<20) + "\n", want: []scanned{
 			{number: 1, bytes: 17 + 1<<20 + 1, bad: BadNotJSON, at: 10000 + 16},
@@ -183,6 +188,28 @@ func TestScanStepsOverALineThatIsTooLong(t *testing.T) {
 		{number: 3, offset: n + 100<<20 + 1, bytes: n},
 	}, lines)
 	assert.Equal(t, ScanSummary{Lines: 3, Bytes: file.length}, sum)
+}
+
+// A line of which a part cannot be read is good for what can be; other readers may refuse all of it.
+func TestScanTellsWhatOthersRefuse(t *testing.T) {
+	good := oneSpan("a")
+	unknown := `{"new":1,` + good[1:]
+	span := good[strings.Index(good, `{"traceId"`):strings.Index(good, "]}]}]}")]
+	invalid := strings.Replace(good, span, span+","+strings.Replace(span, `"spanId":"`, `"spanId":"00`, 1), 1)
+	var refused []bool
+	data := good + "\n" + unknown + "\n" + invalid + "\n"
+	_, err := Scan(t.Context(), strings.NewReader(data), int64(len(data)), ScanOptions{}, func(l *ScannedLine) error {
+		require.Nil(t, l.Bad)
+		require.Equal(t, 1, l.Traces.SpanCount())
+		err := l.Refused()
+		refused = append(refused, err != nil)
+		if err != nil {
+			require.NotContains(t, err.Error(), "hello")
+		}
+		return nil
+	})
+	require.NoError(t, err)
+	require.Equal(t, []bool{false, false, true}, refused)
 }
 
 func TestScanLimitIsExact(t *testing.T) {
@@ -366,11 +393,12 @@ func FuzzScan(f *testing.F) {
 			require.Equal(t, byte('\n'), data[next-1])
 			if l.Bad == nil {
 				require.Equal(t, text, l.Data)
+				require.True(t, json.Valid(text) && utf8.Valid(text))
 				require.Positive(t, l.Traces.SpanCount())
 			} else {
 				require.LessOrEqual(t, l.Bad.At, next)
 				for _, piece := range Salvage(l.Data) {
-					_, bad := scanDecode(piece)
+					_, _, bad := scanDecode(new(Decoder), piece)
 					require.Nil(t, bad)
 				}
 			}

@@ -57,6 +57,8 @@ type Tail struct {
 	lastGrowth time.Time
 	unwritable bool
 
+	buffers sync.Pool // of *[]byte, each MaxBatchBytes long
+
 	saveMu  sync.Mutex
 	stop    chan struct{}
 	stopped sync.WaitGroup
@@ -97,9 +99,19 @@ type TailBatch struct {
 	Start int64 // offset of the first byte
 	Data  []byte
 
-	tail  *Tail
-	file  *tailFile
-	place *tailRange
+	buffer *[]byte // around Data, nil where it is not one of the tail's
+	tail   *Tail
+	file   *tailFile
+	place  *tailRange
+}
+
+// Release gives the memory of Data back, which is nil from here on. It is a matter of speed only:
+// clearing 2 MiB anew for each batch took 6 % of the whole collector's time.
+func (b *TailBatch) Release() {
+	if b.buffer != nil {
+		b.tail.buffers.Put(b.buffer)
+	}
+	b.Data, b.buffer = nil, nil
 }
 
 // Delivered says that the batch needs not be read again. It may be called in any order.

@@ -2,6 +2,7 @@ package tracefile
 
 import (
 	"errors"
+	"io"
 	"os"
 	"time"
 )
@@ -28,7 +29,8 @@ func (t *Tail) readBatch(f *tailFile) *TailBatch {
 		t.block(f, nil) // shorter than it was: the next look says what became of it
 		return nil
 	}
-	data, end, err := cutLines(file, f.read, f.lookFrom, size, t.set.MaxBatchBytes, t.set.MaxLineBytes)
+	batch := &TailBatch{Path: f.path, tail: t, file: f}
+	end, err := batch.cut(file, size)
 	if err != nil {
 		t.block(f, err)
 		return nil
@@ -44,12 +46,11 @@ func (t *Tail) readBatch(f *tailFile) *TailBatch {
 		return nil
 	}
 	t.mu.Lock()
-	start := f.read
-	place := f.handOut(end)
+	batch.Start = f.read
+	batch.place = f.handOut(end)
 	t.mu.Unlock()
-	batch := &TailBatch{Path: f.path, Start: start, Data: data, tail: t, file: f, place: place}
-	if data == nil {
-		t.set.OnEvent(TailEvent{Kind: TailLineTooLong, Path: f.path, Offset: start, Bytes: end - start})
+	if batch.Data == nil {
+		t.set.OnEvent(TailEvent{Kind: TailLineTooLong, Path: f.path, Offset: batch.Start, Bytes: end - batch.Start})
 		batch.Delivered()
 		return nil
 	}
@@ -102,4 +103,25 @@ func (t *Tail) verify(f *tailFile, file *os.File) (int64, error) {
 	t.mu.Unlock()
 	t.set.OnEvent(TailEvent{Kind: TailRewritten, Path: f.path, Offset: read, Bytes: info.Size()})
 	return info.Size(), nil
+}
+
+// cut reads whole lines from where reading is, and returns the offset after them; 0 when there is
+// none. A line longer than MaxLineBytes is found to its end but not kept: Data stays nil.
+func (b *TailBatch) cut(file io.ReaderAt, size int64) (end int64, err error) {
+	buffer := b.tail.takeBuffer()
+	b.Data, end, err = cutLines(file, b.file.read, b.file.lookFrom, size, *buffer, b.tail.set.MaxLineBytes)
+	if len(b.Data) > 0 && &b.Data[0] == &(*buffer)[0] {
+		b.buffer = buffer
+	} else {
+		b.tail.buffers.Put(buffer)
+	}
+	return end, err
+}
+
+func (t *Tail) takeBuffer() *[]byte {
+	if buffer, ok := t.buffers.Get().(*[]byte); ok {
+		return buffer
+	}
+	buffer := make([]byte, t.set.MaxBatchBytes)
+	return &buffer
 }
