@@ -1,8 +1,10 @@
 package runfileexporter
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 
 	"go.opentelemetry.io/collector/component"
@@ -18,15 +20,20 @@ const reasonLineTooLong = "line_too_long"
 
 type runFileExporter struct {
 	cfg      *Config
+	template *tracefile.PathTemplate
 	tell     *telemetry
-	encoders sync.Pool
-	file     *tracefile.Appender // nil before start
+	requests sync.Pool
+	files    *tracefile.Files // nil before start
 
 	name       string
 	unregister func()
 }
 
 func newRunFileExporter(set exporter.Settings, cfg *Config) (*runFileExporter, error) {
+	template, err := tracefile.ParsePathTemplate(cfg.Path)
+	if err != nil {
+		return nil, fmt.Errorf("path: %w", err)
+	}
 	tell, err := newTelemetry(set.TelemetrySettings, cfg.Path)
 	if err != nil {
 		return nil, err
@@ -34,29 +41,44 @@ func newRunFileExporter(set exporter.Settings, cfg *Config) (*runFileExporter, e
 	return &runFileExporter{
 		name:     set.ID.String(),
 		cfg:      cfg,
+		template: template,
 		tell:     tell,
-		encoders: sync.Pool{New: func() any { return &tracefile.Encoder{MaxLineBytes: cfg.MaxLineBytes} }},
+		requests: sync.Pool{New: func() any { return newRequest(cfg.MaxLineBytes) }},
 	}, nil
 }
 
 func (e *runFileExporter) start(ctx context.Context, host component.Host) error {
 	e.tell.host = host
-	file, err := tracefile.Open(ctx, tracefile.Options{
-		Path:            e.cfg.Path,
-		Durability:      tracefile.Durability(e.cfg.Durability),
-		SyncInterval:    e.cfg.SyncInterval,
-		WriteTimeout:    e.cfg.WriteTimeout,
-		NoLock:          e.cfg.Lock == lockOff,
-		LockTimeout:     e.cfg.LockTimeout,
-		CreateDirectory: e.cfg.CreateDirectory,
-		RetryLines:      e.cfg.RetryWindow.Lines,
-		RetryAge:        e.cfg.RetryWindow.Age,
-		Observer:        e.tell,
+	files, err := tracefile.OpenFiles(ctx, tracefile.FilesOptions{
+		Template: e.template,
+		MaxOpen:  e.cfg.MaxOpenFiles,
+		Options: tracefile.Options{
+			Durability:      tracefile.Durability(e.cfg.Durability),
+			SyncInterval:    e.cfg.SyncInterval,
+			WriteTimeout:    e.cfg.WriteTimeout,
+			NoLock:          e.cfg.Lock == lockOff,
+			LockTimeout:     e.cfg.LockTimeout,
+			CreateDirectory: e.cfg.CreateDirectory,
+			RetryLines:      e.cfg.RetryWindow.Lines,
+			RetryAge:        e.cfg.RetryWindow.Age,
+			Rotation:        tracefile.Rotation{MaxBytes: e.cfg.Rotation.MaxBytes, MaxAge: e.cfg.Rotation.MaxAge},
+			Observer:        e.tell,
+		},
+		Retention: tracefile.Retention{
+			MaxAge:   e.cfg.Retention.MaxAge,
+			MaxBytes: e.cfg.Retention.MaxBytes,
+			MinFree:  e.cfg.Retention.MinFree,
+			RunIdle:  e.cfg.Retention.RunIdle,
+			Places:   e.cfg.Retention.Places,
+		},
 	})
 	if err != nil {
 		return err
 	}
-	e.file = file
+	if err := e.tell.observe(files); err != nil {
+		return errors.Join(err, files.Close(ctx))
+	}
+	e.files = files
 	// A reader in this process that can only lead here is refused at its start.
 	e.unregister = tracefile.RegisterWriter(e.name, e.cfg.Path)
 	return nil
@@ -65,44 +87,60 @@ func (e *runFileExporter) start(ctx context.Context, host component.Host) error 
 // shutdown is also called when start was not, or failed.
 func (e *runFileExporter) shutdown(ctx context.Context) error {
 	defer e.tell.close()
-	if e.file == nil {
+	if e.files == nil {
 		return nil
 	}
 	e.unregister()
-	return e.file.Close(ctx)
+	return e.files.Close(ctx)
 }
 
-// consumeTraces returns nil when every span of td is in the file. The error of a span that is too
-// long for a line is permanent; all others are worth a retry, and the retry is written once.
+// consumeTraces returns nil when every span of td is in its file. The error of a span that is too long
+// for a line is permanent; all others are worth a retry, and the retry is written once. Where some
+// files could be written and others not, the error carries the spans of the others.
 func (e *runFileExporter) consumeTraces(ctx context.Context, td ptrace.Traces) error {
-	if err := tracefile.CheckLoop(ctx, e.cfg.Path); err != nil {
-		return consumererror.NewPermanent(err)
+	r := e.requests.Get().(*request)
+	r.split(td, e.template)
+	r.encode(td)
+	r.write(ctx, e.files)
+	err := e.outcome(ctx, td, r)
+	if !r.mayBeRead {
+		r.forget()
+		e.requests.Put(r)
 	}
-	enc := e.encoders.Get().(*tracefile.Encoder)
-	lines, tooLong := enc.Encode(td)
-	spans := td.SpanCount()
-	if long, ok := errors.AsType[*tracefile.LineTooLongError](tooLong); ok {
-		spans -= long.Spans
-	} else if tooLong != nil {
-		return consumererror.NewPermanent(tooLong)
-	}
-	// What fits is written also where a span does not: no retry will bring it.
-	if len(lines) > 0 {
-		written, err := e.file.Append(ctx, lines...)
-		if err != nil {
-			// Not back into the pool: a write that hangs may still be reading its buffer.
-			e.tell.failed(ctx, tracefile.Reason(err))
-			return err
+	return err
+}
+
+// outcome counts what became of a request, and returns the error that says so.
+func (e *runFileExporter) outcome(ctx context.Context, td ptrace.Traces, r *request) error {
+	var failed, tooLong error
+	failures, written := 0, 0
+	for i := range r.parts {
+		p := &r.parts[i]
+		if p.err != nil {
+			failed = cmp.Or(failed, p.err)
+			failures++
+		} else if p.written > 0 {
+			written += p.spans
 		}
-		if written > 0 {
-			e.tell.spans(ctx, spans)
-			if values := enc.Flattened(); values > 0 {
-				e.tell.flattened(ctx, values)
-			}
+		tooLong = cmp.Or(tooLong, p.tooLong)
+	}
+	if written > 0 {
+		e.tell.spans(ctx, written)
+		if values := r.encoder.Flattened(); values > 0 {
+			e.tell.flattened(ctx, values)
 		}
 	}
-	e.encoders.Put(enc)
-	if tooLong != nil {
+	switch {
+	case errors.Is(failed, tracefile.ErrLoop):
+		return consumererror.NewPermanent(failed)
+	case failed != nil:
+		e.tell.failed(ctx, tracefile.Reason(failed))
+		if failures == len(r.parts) {
+			return failed
+		}
+		// What fits into no line is not in the rest: the answer to the retry says so.
+		return consumererror.NewTraces(fmt.Errorf("%d of %d files: %w", failures, len(r.parts), failed), r.rest(td))
+	case tooLong != nil:
 		e.tell.failed(ctx, reasonLineTooLong)
 		return consumererror.NewPermanent(tooLong)
 	}

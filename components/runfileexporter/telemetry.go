@@ -31,6 +31,14 @@ func newTelemetry(set component.TelemetrySettings, path string) (*telemetry, err
 	return &telemetry{builder: builder, logger: set.Logger.With(zap.String("path", path))}, nil
 }
 
+// observe registers the metrics that are asked for.
+func (t *telemetry) observe(files *tracefile.Files) error {
+	return t.builder.RegisterExporterRunFileOpenFilesCallback(func(_ context.Context, o metric.Int64Observer) error {
+		o.Observe(int64(files.OpenCount()))
+		return nil
+	})
+}
+
 func (t *telemetry) close() { t.builder.Shutdown() }
 
 func (t *telemetry) spans(ctx context.Context, n int) {
@@ -75,6 +83,39 @@ func (t *telemetry) MovedAside(bytes int64, to string) {
 
 func (t *telemetry) Recreated(why string) {
 	t.logger.Warn("Made the trace file anew", zap.String("reason", why))
+}
+
+func (t *telemetry) Rotated(segment string, bytes int64) {
+	t.builder.ExporterRunFileRotations.Add(context.Background(), 1)
+	t.logger.Debug("Closed a segment", zap.String("segment", segment), zap.Int64("bytes", bytes))
+}
+
+func (t *telemetry) NotRotated(err error) {
+	t.logger.Error("The trace file cannot be closed as a segment and is written on; it is tried again", zap.Error(err))
+}
+
+func (t *telemetry) Deleted(d tracefile.Deletion) {
+	ctx := context.Background()
+	reason := metric.WithAttributeSet(attribute.NewSet(attribute.String("reason", d.Reason)))
+	t.builder.ExporterRunFileDeletedFiles.Add(ctx, 1, reason)
+	t.builder.ExporterRunFileDeletedBytes.Add(ctx, d.Bytes, reason)
+	for reader, bytes := range d.Unread {
+		t.builder.ExporterRunFileDeletedUnreadBytes.Add(ctx, bytes, metric.WithAttributeSet(
+			attribute.NewSet(attribute.String("reader", reader))))
+	}
+	fields := []zap.Field{
+		zap.String("file", d.Path), zap.Int64("bytes", d.Bytes), zap.Duration("age", d.Age), zap.String("retention", d.Reason),
+	}
+	if len(d.Unread) > 0 {
+		t.logger.Warn("Deleted a file that readers had not read to its end: what is missing is lost for their backends",
+			append(fields, zap.Any("unread_bytes", d.Unread))...)
+		return
+	}
+	t.logger.Info("Deleted a file that is past its retention", fields...)
+}
+
+func (t *telemetry) NotDeleted(err error) {
+	t.logger.Error("Retention cannot keep its limits", zap.Error(err))
 }
 
 func (t *telemetry) Lost(lines int, why error) {

@@ -50,8 +50,13 @@ type Options struct {
 	RetryLines int
 	// RetryAge is how long a line is remembered.
 	RetryAge time.Duration
+	// Rotation says when the file is closed as a segment; the zero Rotation never closes it.
+	Rotation Rotation
 	// Observer is told what happens; nil for nobody.
 	Observer Observer
+
+	// member is set for one of many files.
+	member *member
 
 	// What tests put between the writer and the disk.
 	fs    fileSystem
@@ -66,7 +71,7 @@ type Appender struct {
 	opts   Options
 	fs     fileSystem
 	obs    Observer
-	window *window
+	window fileWindow
 	owner  *owner
 
 	queue   queue
@@ -94,6 +99,9 @@ type Appender struct {
 	unsynced []writtenLine
 	waiting  []*flight // written, their fsync is to come
 
+	// folders whose entries are not known to be on the disk; guarded by syncMu
+	folders []string
+
 	// The writing goroutine's own.
 	info       os.FileInfo // of file; nil when the next file at the path is another one
 	end        int64       // of the last good line
@@ -104,6 +112,8 @@ type Appender struct {
 	lastRepair time.Time
 	lastTry    error
 	needs      int // bytes that did not fit when the disk was full
+	rotating   rotating
+	gone       bool // the path leads to the file no more
 }
 
 // writtenLine is a line behind the last successful fsync.
@@ -132,7 +142,11 @@ func Open(ctx context.Context, opts Options) (*Appender, error) {
 	}
 	opts.Path = path
 
-	own, err := claim(ctx, path, opts.LockTimeout)
+	remembered := opts.member.sharedWindow()
+	if remembered == nil {
+		remembered = newWindow(opts.RetryLines, opts.RetryAge)
+	}
+	own, err := claim(ctx, path, opts.member.claimKey(path), opts.LockTimeout)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +154,7 @@ func Open(ctx context.Context, opts Options) (*Appender, error) {
 		opts:     opts,
 		fs:       opts.fs,
 		obs:      opts.Observer,
-		window:   newWindow(opts.RetryLines, opts.RetryAge),
+		window:   remembered.of(path),
 		owner:    own,
 		queue:    queue{wake: make(chan struct{}, 1)},
 		syncStop: make(chan struct{}),

@@ -57,7 +57,10 @@ func (a *Appender) syncOnce() error {
 
 	a.syncing.start()
 	start := time.Now()
-	err := f.Sync()
+	err := a.syncFolders()
+	if err == nil {
+		err = f.Sync()
+	}
 	took := time.Since(start)
 	a.syncing.stop()
 	a.obs.Synced(took, err)

@@ -115,7 +115,12 @@ func (a *Appender) write(f *flight) {
 	if !a.window.take(f) {
 		return
 	}
-	if err := a.usable(); err != nil {
+	err := a.usable()
+	if err == nil && a.rotationDue(len(f.line)) {
+		a.rotate()
+		err = a.usable()
+	}
+	if err != nil {
 		a.window.finish(f, err)
 		return
 	}
@@ -225,6 +230,7 @@ func (a *Appender) finishWaiting(err error) {
 // release closes what is open and lets the next writer in.
 func (a *Appender) release() {
 	if a.file != nil {
+		a.opts.member.leave(a)
 		if err := a.file.Close(); err != nil && a.stopErr == nil {
 			a.stopErr = fmt.Errorf("closing %s: %w", a.opts.Path, err)
 		}

@@ -46,11 +46,11 @@ func (s *salvager) resourceSpans(rss ptrace.ResourceSpansSlice, raw object) {
 	// Its name until OTLP 0.15.
 	older, _ := s.list(raw, "instrumentationLibrarySpans", "instrumentation_library_spans")
 	head := s.clean(raw, resourceSpansMessage)
-	one, ok := unmarshal(object{"resourceSpans": list(head)})
+	one, ok := unmarshal(object{"resourceSpans": listOf(head)})
 	if !ok {
 		// A resource that cannot be read leaves its spans without one.
 		s.lost++
-		one, _ = unmarshal(object{"resourceSpans": list(object{})})
+		one, _ = unmarshal(object{"resourceSpans": listOf(object{})})
 	}
 	one.ResourceSpans().MoveAndAppendTo(rss)
 	rs := rss.At(rss.Len() - 1)
@@ -82,7 +82,7 @@ func (s *salvager) scopeSpans(sss ptrace.ScopeSpansSlice, raw object) {
 		if !ok {
 			continue
 		}
-		one, ok := unmarshal(inScopes(object{"spans": list(s.clean(raw, spanMessage))}))
+		one, ok := unmarshal(inScopes(object{"spans": listOf(s.clean(raw, spanMessage))}))
 		if !ok {
 			s.lost++
 			continue
@@ -175,10 +175,10 @@ func hexID(value json.RawMessage, size int) json.RawMessage {
 }
 
 func inScopes(scope object) object {
-	return object{"resourceSpans": list(object{"scopeSpans": list(scope)})}
+	return object{"resourceSpans": listOf(object{"scopeSpans": listOf(scope)})}
 }
 
-func list(item object) json.RawMessage { return marshal([]object{item}) }
+func listOf(item object) json.RawMessage { return marshal([]object{item}) }
 
 func unmarshal(o object) (ptrace.Traces, bool) {
 	var u ptrace.JSONUnmarshaler

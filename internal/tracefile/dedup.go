@@ -33,7 +33,8 @@ const (
 	known                // in the file
 )
 
-// window remembers the lines that are on their way and the last ones that were written.
+// window remembers the lines that are on their way and the last ones that were written, of one file or
+// of many.
 type window struct {
 	maxLines int
 	maxAge   time.Duration
@@ -66,11 +67,23 @@ func newWindow(lines int, age time.Duration) *window {
 	}
 }
 
+// fileWindow is the part of a window that is about one file: the same line in another file is another
+// line.
+type fileWindow struct {
+	*window
+	seed uint64
+}
+
+// of returns the part that is about the file at path.
+func (w *window) of(path string) fileWindow {
+	return fileWindow{window: w, seed: w.seed ^ xxh3.HashString(path)}
+}
+
 // hash returns the key of a line.
-func (w *window) hash(line []byte) lineKey { return xxh3.Hash128Seed(line, w.seed) }
+func (w fileWindow) hash(line []byte) lineKey { return xxh3.Hash128Seed(line, w.seed) }
 
 // join returns the flight of a line: its own, or that of the copy that came first.
-func (w *window) join(line []byte) (*flight, joined) {
+func (w fileWindow) join(line []byte) (*flight, joined) {
 	key := w.hash(line)
 	w.mu.Lock()
 	defer w.mu.Unlock()

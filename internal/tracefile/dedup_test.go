@@ -14,7 +14,7 @@ import (
 )
 
 // write has a line go through w as if it was written.
-func (w *window) write(line string) bool {
+func (w fileWindow) write(line string) bool {
 	f, how := w.join([]byte(line))
 	if how != fresh {
 		return false
@@ -46,7 +46,7 @@ func TestCopiesWithinARequest(t *testing.T) {
 }
 
 func TestWindowByLines(t *testing.T) {
-	w := newWindow(10, time.Hour)
+	w := newWindow(10, time.Hour).of("traces.jsonl")
 	for i := range 1000 {
 		require.True(t, w.write(strconv.Itoa(i)))
 		require.LessOrEqual(t, len(w.ring), 22)
@@ -60,7 +60,7 @@ func TestWindowByLines(t *testing.T) {
 
 func TestWindowByAge(t *testing.T) {
 	now := time.Unix(0, 0)
-	w := newWindow(10, time.Minute)
+	w := newWindow(10, time.Minute).of("traces.jsonl")
 	w.now = func() time.Time { return now }
 	require.True(t, w.write("line"))
 	now = now.Add(time.Minute)
@@ -71,7 +71,7 @@ func TestWindowByAge(t *testing.T) {
 
 // A line that was lost and written again must not be forgotten with its first writing.
 func TestWindowSettle(t *testing.T) {
-	w := newWindow(2, time.Hour)
+	w := newWindow(2, time.Hour).of("traces.jsonl")
 	require.True(t, w.write("lost"))
 	w.settle(w.hash([]byte("lost")), false)
 	require.True(t, w.write("lost"))
@@ -80,7 +80,7 @@ func TestWindowSettle(t *testing.T) {
 }
 
 func TestWindowFailure(t *testing.T) {
-	w := newWindow(10, time.Hour)
+	w := newWindow(10, time.Hour).of("traces.jsonl")
 	f, how := w.join([]byte("line"))
 	require.Equal(t, fresh, how)
 	same, how := w.join([]byte("line"))
@@ -94,7 +94,7 @@ func TestWindowFailure(t *testing.T) {
 }
 
 func TestWindowLeave(t *testing.T) {
-	w := newWindow(10, time.Hour)
+	w := newWindow(10, time.Hour).of("traces.jsonl")
 	f, _ := w.join([]byte("line"))
 	_, _ = w.join([]byte("line"))
 	w.leave([]*flight{f}, errors.New("gone"))
@@ -109,7 +109,7 @@ func TestWindowMemory(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	w := newWindow(100_000, time.Hour)
+	w := newWindow(100_000, time.Hour).of("traces.jsonl")
 	line := make([]byte, 8)
 	for i := range 300_000 {
 		line = fmt.Append(line[:0], i)
@@ -123,4 +123,15 @@ func TestWindowMemory(t *testing.T) {
 	t.Logf("%d bytes a line", bytes/100_000)
 	assert.Less(t, bytes, int64(100_000*150))
 	runtime.KeepAlive(w)
+}
+
+func TestWindow_FilesShareItAndNotTheirLines(t *testing.T) {
+	w := newWindow(10, time.Minute)
+	f, how := w.of("a").join([]byte("line"))
+	require.Equal(t, fresh, how)
+	w.finish(f, nil)
+	_, how = w.of("b").join([]byte("line"))
+	assert.Equal(t, fresh, how)
+	_, how = w.of("a").join([]byte("line"))
+	assert.Equal(t, known, how)
 }

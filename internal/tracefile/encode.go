@@ -23,7 +23,7 @@ const DefaultMaxLineBytes = 16 << 20
 // It does not allocate where dst has room, and it has no limit: use an [Encoder] to keep lines short.
 func AppendTraces(dst []byte, td ptrace.Traces) []byte {
 	var e Encoder
-	dst, _ = e.appendTraces(dst, migrated(td), noLimit)
+	dst, _ = e.appendTraces(dst, resources{all: migrated(td).ResourceSpans()}, noLimit)
 	return dst
 }
 
@@ -33,6 +33,7 @@ type Encoder struct {
 	// MaxLineBytes bounds a line, its newline included. Unit: bytes. Zero means DefaultMaxLineBytes.
 	MaxLineBytes int
 
+	all       ptrace.Traces
 	buf       []byte
 	lines     [][]byte
 	flattened int
@@ -45,26 +46,78 @@ type Encoder struct {
 // A span too long for a line of its own is left out, and the error is a *LineTooLongError; the lines
 // returned with it hold everything else. The lines are valid until the next call.
 func (e *Encoder) Encode(td ptrace.Traces) ([][]byte, error) {
+	e.Begin(td)
+	defer e.End()
+	return e.EncodePart(nil)
+}
+
+// Begin gets ready to encode td in parts, as for several files, until End.
+func (e *Encoder) Begin(td ptrace.Traces) {
+	e.all = migrated(td)
+	e.buf = e.buf[:0]
 	e.lines = e.lines[:0]
 	e.flattened = 0
-	td = migrated(td)
-	if td.SpanCount() == 0 {
+}
+
+// End lets go of the request; the lines stay valid.
+func (e *Encoder) End() { e.all = ptrace.Traces{} }
+
+// EncodePart is Encode for some of the resources that Begin was given, by their indices; nil stands for
+// all. Its lines are valid until the next Begin.
+func (e *Encoder) EncodePart(indices []int) ([][]byte, error) {
+	part := resources{all: e.all.ResourceSpans(), indices: indices}
+	if !part.haveSpans() {
 		return nil, nil
 	}
 	limit := e.MaxLineBytes
 	if limit <= 0 {
 		limit = DefaultMaxLineBytes
 	}
+	start, first, flattened := len(e.buf), len(e.lines), e.flattened
 	var fits bool
-	if e.buf, fits = e.appendTraces(e.buf[:0], td, limit-1); fits {
+	var err error
+	if e.buf, fits = e.appendTraces(e.buf, part, limit-1); fits {
 		e.buf = append(e.buf, '\n')
-		e.lines = append(e.lines, e.buf)
-		return e.lines, nil
+		e.lines = append(e.lines, e.buf[start:len(e.buf):len(e.buf)])
+	} else {
+		e.buf, e.flattened = e.buf[:start], flattened
+		err = e.split(part, limit)
 	}
-	return e.split(td, limit)
+	return e.lines[first:len(e.lines):len(e.lines)], err
 }
 
-// Flattened is the number of values of the last Encode that were nested too deep for common readers
+// resources are some of the resources of a request; nil indices stand for all.
+type resources struct {
+	all     ptrace.ResourceSpansSlice
+	indices []int
+}
+
+func (r resources) len() int {
+	if r.indices == nil {
+		return r.all.Len()
+	}
+	return len(r.indices)
+}
+
+func (r resources) at(i int) ptrace.ResourceSpans {
+	if r.indices == nil {
+		return r.all.At(i)
+	}
+	return r.all.At(r.indices[i])
+}
+
+func (r resources) haveSpans() bool {
+	for i := range r.len() {
+		for _, ss := range r.at(i).ScopeSpans().All() {
+			if ss.Spans().Len() > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Flattened is the number of values since the last Begin or Encode that were nested too deep for common readers
 // and stand in their line as a string that holds their JSON.
 func (e *Encoder) Flattened() int {
 	return e.flattened

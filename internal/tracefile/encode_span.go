@@ -16,16 +16,15 @@ const noLimit = math.MaxInt
 
 // appendTraces appends one object. It gives up, with false, as soon as the object is longer than
 // limit bytes, so that a request of any size costs at most one line of work before it is split.
-func (e *Encoder) appendTraces(dst []byte, td ptrace.Traces, limit int) ([]byte, bool) {
+func (e *Encoder) appendTraces(dst []byte, rss resources, limit int) ([]byte, bool) {
 	start := len(dst)
-	rss := td.ResourceSpans()
-	if rss.Len() == 0 {
+	if rss.len() == 0 {
 		return append(dst, "{}"...), true
 	}
 	dst = append(dst, `{"resourceSpans":`...)
 	sep := byte('[')
-	for i := range rss.Len() {
-		rs := rss.At(i)
+	for i := range rss.len() {
+		rs := rss.at(i)
 		dst = append(dst, sep)
 		sep = ','
 		dst = e.appendResourceHead(dst, rs)

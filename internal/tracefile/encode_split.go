@@ -56,13 +56,13 @@ type splitter struct {
 
 // split is the slow path of Encode, for a request that is longer than a line. Resources and scopes
 // without a span, which mean nothing to a reader of spans, are left out here.
-func (e *Encoder) split(td ptrace.Traces, limit int) ([][]byte, error) {
-	e.buf = e.buf[:0]
-	e.flattened = 0
-	s := splitter{e: e, limit: limit}
+func (e *Encoder) split(part resources, limit int) error {
+	start := len(e.buf)
+	s := splitter{e: e, limit: limit, start: start}
 	s.heads[lineLevel] = []byte(`{"resourceSpans":[`)
 	s.tails[lineLevel] = []byte("]}\n")
-	for _, rs := range td.ResourceSpans().All() {
+	for i := range part.len() {
+		rs := part.at(i)
 		s.closeTo(resourceLevel)
 		s.heads[resourceLevel] = append(e.appendResourceHead(s.heads[resourceLevel][:0], rs), `,"scopeSpans":[`...)
 		s.tails[resourceLevel] = appendTail(s.tails[resourceLevel][:0], true, rs.SchemaUrl())
@@ -76,15 +76,14 @@ func (e *Encoder) split(td ptrace.Traces, limit int) ([][]byte, error) {
 		}
 	}
 	s.closeTo(lineLevel)
-	start := 0
 	for _, end := range s.ends {
 		e.lines = append(e.lines, e.buf[start:end:end])
 		start = end
 	}
 	if s.err != nil {
-		return e.lines, s.err
+		return s.err
 	}
-	return e.lines, nil
+	return nil
 }
 
 // add puts span into the current line, or, where that would be too long, into a new one. The span is

@@ -20,6 +20,8 @@ type faultFS struct {
 	sync     func(f *os.File) error
 	truncate func(f *os.File, size int64) error
 	open     func(name string) error
+	rename   func() error
+	syncDir  func(path string) error
 	syncs    int
 	writes   int
 }
@@ -43,6 +45,26 @@ func (fs *faultFS) OpenFile(name string, flag int, perm os.FileMode) (file, erro
 		return nil, err
 	}
 	return &faultFile{File: f, fs: fs}, nil
+}
+
+func (fs *faultFS) Rename(from, to string) error {
+	fs.mu.Lock()
+	rename := fs.rename
+	fs.mu.Unlock()
+	if rename != nil {
+		return rename()
+	}
+	return fs.osFileSystem.Rename(from, to)
+}
+
+func (fs *faultFS) SyncDir(path string) error {
+	fs.mu.Lock()
+	sync := fs.syncDir
+	fs.mu.Unlock()
+	if sync != nil {
+		return sync(path)
+	}
+	return fs.osFileSystem.SyncDir(path)
 }
 
 func (f *faultFile) Write(line []byte) (int, error) {
@@ -95,6 +117,10 @@ type counts struct {
 	duplicates int
 	moved      int64
 	recreated  []string
+	rotated    []string
+	unrotated  []error
+	deleted    []Deletion
+	undeleted  []error
 	lost       int
 	health     []error
 }
@@ -110,6 +136,10 @@ func (c *counts) Synced(time.Duration, error)      {}
 func (c *counts) Duplicate()                       { c.with(func() { c.duplicates++ }) }
 func (c *counts) MovedAside(bytes int64, _ string) { c.with(func() { c.moved += bytes }) }
 func (c *counts) Recreated(why string)             { c.with(func() { c.recreated = append(c.recreated, why) }) }
+func (c *counts) Rotated(s string, _ int64)        { c.with(func() { c.rotated = append(c.rotated, s) }) }
+func (c *counts) NotRotated(err error)             { c.with(func() { c.unrotated = append(c.unrotated, err) }) }
+func (c *counts) Deleted(d Deletion)               { c.with(func() { c.deleted = append(c.deleted, d) }) }
+func (c *counts) NotDeleted(err error)             { c.with(func() { c.undeleted = append(c.undeleted, err) }) }
 func (c *counts) Lost(lines int, _ error)          { c.with(func() { c.lost += lines }) }
 func (c *counts) Health(err error)                 { c.with(func() { c.health = append(c.health, err) }) }
 

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -18,7 +19,14 @@ const (
 
 // openFile opens the file at the path for appending, and makes it where it is missing.
 func (a *Appender) openFile() (file, os.FileInfo, error) {
-	f, err := a.fs.OpenFile(a.opts.Path, os.O_RDWR|os.O_CREATE|os.O_APPEND, fileMode)
+	const flags = os.O_RDWR | os.O_CREATE | os.O_APPEND
+	f, err := a.fs.OpenFile(a.opts.Path, flags, fileMode)
+	// More than once: retention removes the empty folders of other runs meanwhile.
+	for n := 0; n < 3 && errors.Is(err, fs.ErrNotExist) && a.opts.member != nil; n++ {
+		if err = a.makeMemberFolder(); err == nil {
+			f, err = a.fs.OpenFile(a.opts.Path, flags, fileMode)
+		}
+	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("opening the trace file: %w", err)
 	}
@@ -27,7 +35,11 @@ func (a *Appender) openFile() (file, os.FileInfo, error) {
 		err = fmt.Errorf("%s is no regular file: lines could not be taken back there", a.opts.Path)
 	}
 	if err == nil && info.Size() == 0 {
-		err = a.fs.SyncDir(filepath.Dir(a.opts.Path))
+		a.newIn(filepath.Dir(a.opts.Path))
+		// Of many files each waits for the first fsync of its own.
+		if a.opts.member == nil {
+			err = a.syncFolders()
+		}
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, f.Close())
@@ -35,24 +47,47 @@ func (a *Appender) openFile() (file, os.FileInfo, error) {
 	return f, info, nil
 }
 
-// makeFolder makes the folders of the file where that is wanted.
-func (a *Appender) makeFolder() error {
-	folder := filepath.Dir(a.opts.Path)
-	if a.opts.CreateDirectory {
-		if err := a.fs.MkdirAll(folder, folderMode); err != nil {
-			return fmt.Errorf("%s: making its folder: %w", a.opts.Path, err)
+// newIn notes that folders have new entries.
+func (a *Appender) newIn(folders ...string) {
+	for _, folder := range folders {
+		if !slices.Contains(a.folders, folder) {
+			a.folders = append(a.folders, folder)
+		}
+	}
+}
+
+// syncFolders makes the entries of new files and folders durable. The caller holds syncMu.
+func (a *Appender) syncFolders() error {
+	for len(a.folders) > 0 {
+		last := len(a.folders) - 1
+		if err := a.fs.SyncDir(a.folders[last]); err != nil {
+			return err
+		}
+		a.folders = a.folders[:last]
+	}
+	return nil
+}
+
+// makeFolder makes the folder of a file where that is wanted.
+func makeFolder(fs fileSystem, folder string, create bool) error {
+	if create {
+		if err := fs.MkdirAll(folder, folderMode); err != nil {
+			return fmt.Errorf("making the folder %s: %w", folder, err)
 		}
 		return nil
 	}
-	if _, err := a.fs.Stat(folder); err != nil {
-		return fmt.Errorf("%s: its folder (create_directory: true makes it): %w", a.opts.Path, err)
+	if _, err := fs.Stat(folder); err != nil {
+		return fmt.Errorf("the folder %s (create_directory: true makes it): %w", folder, err)
 	}
 	return nil
 }
 
 // holdLock has the folder and the lock in it, also after somebody removed them.
 func (a *Appender) holdLock(timeout time.Duration) error {
-	if err := a.makeFolder(); err != nil {
+	if a.opts.member != nil {
+		return nil // one lock for all, and folders are made when they turn out to be missing
+	}
+	if err := makeFolder(a.fs, filepath.Dir(a.opts.Path), a.opts.CreateDirectory); err != nil {
 		return err
 	}
 	if a.opts.NoLock {
@@ -63,7 +98,7 @@ func (a *Appender) holdLock(timeout time.Duration) error {
 			return err
 		}
 	}
-	lock, err := acquireLock(a.open, a.opts.Path, timeout, a.opts.flock)
+	lock, err := acquireLock(a.open, lockPath(a.opts.Path), a.opts.Path, timeout, a.opts.flock)
 	if err != nil {
 		return err
 	}
@@ -80,7 +115,19 @@ func (a *Appender) check() {
 	if a.file != nil {
 		a.checkPath()
 	}
-	if a.usable() == nil && a.health.is(ReasonNoSpace) {
+	if a.leftAlone() {
+		return
+	}
+	if a.usable() != nil {
+		return
+	}
+	if a.rotationDue(0) {
+		a.rotate()
+		if a.usable() != nil {
+			return
+		}
+	}
+	if a.health.is(ReasonNoSpace) {
 		// Whoever asks before sending would never hear that there is space again.
 		if free, err := a.fs.FreeBytes(filepath.Dir(a.opts.Path)); err == nil && free > uint64(a.needs) {
 			a.health.set(a.obs, nil)
@@ -101,7 +148,7 @@ func (a *Appender) checkPath() {
 		a.replaced("another file took its place")
 		return
 	}
-	if !a.opts.NoLock {
+	if a.lock != nil {
 		if ok, err := a.lock.inPlace(); !ok || err != nil {
 			a.fail(fmt.Errorf("%s: the lock file is gone: %w", a.opts.Path, cmp.Or(err, fs.ErrNotExist)))
 			return
@@ -142,6 +189,7 @@ func (a *Appender) replaced(why string) {
 	a.broken = fmt.Errorf("%s: %s", a.opts.Path, why)
 	a.mu.Unlock()
 	a.info, a.pending = nil, nil
+	a.gone = true
 	a.syncMu.Unlock()
 
 	if err != nil {

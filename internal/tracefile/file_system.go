@@ -15,6 +15,7 @@ type fileSystem interface {
 	Stat(name string) (os.FileInfo, error)
 	MkdirAll(path string, perm os.FileMode) error
 	SyncDir(path string) error
+	Rename(from, to string) error
 	FreeBytes(path string) (uint64, error)
 }
 
@@ -43,6 +44,8 @@ func (osFileSystem) Stat(name string) (os.FileInfo, error) { return os.Stat(name
 
 func (osFileSystem) MkdirAll(path string, perm os.FileMode) error { return os.MkdirAll(path, perm) }
 
+func (osFileSystem) Rename(from, to string) error { return os.Rename(from, to) }
+
 // SyncDir makes the entry of a new file durable. File systems that cannot sync a folder say EINVAL
 // or ENOTSUP: they have nothing to offer that could be waited for.
 func (osFileSystem) SyncDir(path string) error {
@@ -64,6 +67,16 @@ func (osFileSystem) FreeBytes(path string) (uint64, error) {
 		return 0, err
 	}
 	return st.Bavail * uint64(st.Bsize), nil
+}
+
+// fileID tells files of one host apart.
+type fileID struct{ dev, ino uint64 }
+
+func fileIDOf(info os.FileInfo) (fileID, bool) {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return fileID{uint64(st.Dev), st.Ino}, true //nolint:unconvert // 32 bits on Darwin
+	}
+	return fileID{}, false
 }
 
 // links returns how many names a file has; 1 where that cannot be told.

@@ -28,9 +28,9 @@ func lockPath(path string) string { return path + lockSuffix }
 
 const lockSuffix = ".lock"
 
-// acquireLock takes the lock of the trace file at path, waiting for at most timeout.
-func acquireLock(ctx context.Context, path string, timeout time.Duration, flock func(*os.File) error) (*fileLock, error) {
-	name := lockPath(path)
+// acquireLock takes the lock file name, which is that of the trace file or files at path, waiting for at
+// most timeout.
+func acquireLock(ctx context.Context, name, path string, timeout time.Duration, flock func(*os.File) error) (*fileLock, error) {
 	deadline := time.Now().Add(timeout)
 	for {
 		lock, err := tryLock(name, flock)
@@ -135,8 +135,8 @@ var (
 	owners   = map[string]*owner{}
 )
 
-// claim waits for a predecessor that is closing, and refuses when there is one that is not.
-func claim(ctx context.Context, path string, timeout time.Duration) (*owner, error) {
+// claimKey is by what a file is claimed, whatever symbolic links lead to it.
+func claimKey(path string) string {
 	key := path
 	if folder, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
 		key = filepath.Join(folder, filepath.Base(path))
@@ -144,6 +144,11 @@ func claim(ctx context.Context, path string, timeout time.Duration) (*owner, err
 	if file, err := filepath.EvalSymlinks(key); err == nil {
 		key = file
 	}
+	return key
+}
+
+// claim waits for a predecessor that is closing, and refuses when there is one that is not.
+func claim(ctx context.Context, path, key string, timeout time.Duration) (*owner, error) {
 	deadline := time.NewTimer(timeout)
 	defer deadline.Stop()
 	for {

@@ -134,6 +134,6 @@ func TestLockFileRemoved(t *testing.T) {
 	require.NoError(t, put(t.Context(), a, []byte("line\n")))
 	opts := testOptions(path)
 	opts.LockTimeout = 0
-	_, err := acquireLock(t.Context(), path, 0, flockExclusive)
+	_, err := acquireLock(t.Context(), lockPath(path), path, 0, flockExclusive)
 	require.ErrorIs(t, err, ErrLocked)
 }

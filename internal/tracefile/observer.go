@@ -18,6 +18,14 @@ type Observer interface {
 	MovedAside(bytes int64, to string)
 	// Recreated is called when the file was created anew because of why.
 	Recreated(why string)
+	// Rotated is called when the file was closed as the segment with that path and size.
+	Rotated(segment string, bytes int64)
+	// NotRotated is called when that failed: the file is written on, and it is tried again.
+	NotRotated(err error)
+	// Deleted is called when retention has deleted a file.
+	Deleted(Deletion)
+	// NotDeleted is called when retention cannot keep its limits, once until it can again.
+	NotDeleted(err error)
 	// Lost is called when acknowledged lines turned out not to be in the file anymore.
 	Lost(lines int, why error)
 	// Health is called when writing begins to fail (with the error), fails for another reason,
@@ -32,6 +40,10 @@ func (nopObserver) Synced(time.Duration, error)    {}
 func (nopObserver) Duplicate()                     {}
 func (nopObserver) MovedAside(int64, string)       {}
 func (nopObserver) Recreated(string)               {}
+func (nopObserver) Rotated(string, int64)          {}
+func (nopObserver) NotRotated(error)               {}
+func (nopObserver) Deleted(Deletion)               {}
+func (nopObserver) NotDeleted(error)               {}
 func (nopObserver) Lost(int, error)                {}
 func (nopObserver) Health(error)                   {}
 

@@ -32,10 +32,27 @@ type PathValues struct {
 	Service string // {service.name}
 }
 
-// pathPlaceholders are the names between braces, and the values that they stand for.
-var pathPlaceholders = map[string]func(*PathValues) *string{
-	runid.AttributeRunID:       func(v *PathValues) *string { return &v.Run },
-	runid.AttributeServiceName: func(v *PathValues) *string { return &v.Service },
+// pathPlaceholder is one of the values, or none.
+type pathPlaceholder int
+
+const (
+	noPlaceholder pathPlaceholder = iota
+	runPlaceholder
+	servicePlaceholder
+)
+
+// pathPlaceholders are what may stand between braces.
+var pathPlaceholders = map[string]pathPlaceholder{
+	runid.AttributeRunID:       runPlaceholder,
+	runid.AttributeServiceName: servicePlaceholder,
+}
+
+// in returns the value that a placeholder stands for.
+func (p pathPlaceholder) in(v *PathValues) *string {
+	if p == runPlaceholder {
+		return &v.Run
+	}
+	return &v.Service
 }
 
 // PathTemplate says which trace file a run's spans are in: a path with the placeholders {run.id} and
@@ -58,7 +75,7 @@ type pathComponent struct {
 // pathPart is a text, or a placeholder.
 type pathPart struct {
 	text  string
-	value func(*PathValues) *string // nil for a text
+	value pathPlaceholder // none for a text
 }
 
 // ParsePathTemplate returns the template that path is. The error says what is wrong with it; it does
@@ -125,7 +142,7 @@ func (c *pathComponent) check() error {
 	values, texts := 0, 0
 	separate := true
 	for _, part := range c.parts {
-		if part.value == nil {
+		if part.value == noPlaceholder {
 			texts += len(part.text)
 			separate = separate || strings.ContainsFunc(part.text, neverInValue)
 			continue
@@ -142,7 +159,7 @@ func (c *pathComponent) check() error {
 		// Otherwise the run x.torn would be what a crash tore of the run x.
 		tail := c.parts[len(c.parts)-1]
 		ext := filepath.Ext(tail.text)
-		if values > 0 && (tail.value != nil || len(ext) < 2) || slices.Contains(sideSuffixes, ext) {
+		if values > 0 && (tail.value != noPlaceholder || len(ext) < 2) || slices.Contains(sideSuffixes, ext) {
 			return errors.New("must end like a file name, for example with .jsonl")
 		}
 	}
@@ -168,7 +185,30 @@ func (t *PathTemplate) HasPlaceholders() bool {
 }
 
 func (c pathComponent) hasValue() bool {
-	return slices.ContainsFunc(c.parts, func(p pathPart) bool { return p.value != nil })
+	return slices.ContainsFunc(c.parts, func(p pathPart) bool { return p.value != noPlaceholder })
+}
+
+// Used returns the values without those that the template does not name: two for which it is the same
+// have one file.
+func (t *PathTemplate) Used(v PathValues) PathValues {
+	var used PathValues
+	for _, c := range t.components {
+		for _, part := range c.parts {
+			if part.value != noPlaceholder {
+				*part.value.in(&used) = *part.value.in(&v)
+			}
+		}
+	}
+	return used
+}
+
+// abs returns the template of absolute paths.
+func (t *PathTemplate) abs() (*PathTemplate, error) {
+	path, err := filepath.Abs(t.path)
+	if err != nil {
+		return nil, fmt.Errorf("path %q: %w", t.path, err)
+	}
+	return ParsePathTemplate(path)
 }
 
 // String returns the path as it was written.
@@ -209,7 +249,7 @@ func (t *PathTemplate) Glob() string {
 			s.WriteByte('/')
 		}
 		for _, part := range c.parts {
-			if part.value != nil {
+			if part.value != noPlaceholder {
 				s.WriteByte('*')
 				continue
 			}
@@ -237,7 +277,7 @@ func (t *PathTemplate) Expand(v PathValues) string {
 }
 
 func (c pathComponent) expand(v *PathValues) string {
-	if len(c.parts) == 1 && c.parts[0].value == nil {
+	if len(c.parts) == 1 && c.parts[0].value == noPlaceholder {
 		return c.parts[0].text
 	}
 	name := c.expandAs(v, false)
@@ -251,11 +291,11 @@ func (c pathComponent) expand(v *PathValues) string {
 func (c pathComponent) expandAs(v *PathValues, noTime bool) string {
 	var s strings.Builder
 	for _, part := range c.parts {
-		if part.value == nil {
+		if part.value == noPlaceholder {
 			s.WriteString(part.text)
 			continue
 		}
-		s.WriteString(encodePathValue(*part.value(v), c.most, noTime))
+		s.WriteString(encodePathValue(*part.value.in(v), c.most, noTime))
 	}
 	return s.String()
 }
@@ -277,7 +317,7 @@ func (t *PathTemplate) Match(path string) (PathMatch, bool) {
 	if len(names) != len(t.components) {
 		return m, false
 	}
-	seen := map[*string]string{} // how each value is written
+	seen := map[pathPlaceholder]string{} // how each value is written
 	for i, c := range t.components {
 		if !c.match(names[i], &m, seen) {
 			return m, false
@@ -291,9 +331,9 @@ func (t *PathTemplate) Match(path string) (PathMatch, bool) {
 
 // match reads the values of a name. The text between two placeholders holds a byte that no value
 // holds, so that there is one way only to read it.
-func (c pathComponent) match(name string, m *PathMatch, seen map[*string]string) bool {
+func (c pathComponent) match(name string, m *PathMatch, seen map[pathPlaceholder]string) bool {
 	for i, part := range c.parts {
-		if part.value == nil {
+		if part.value == noPlaceholder {
 			rest, ok := strings.CutPrefix(name, part.text)
 			if !ok {
 				return false
@@ -316,14 +356,14 @@ func (c pathComponent) match(name string, m *PathMatch, seen map[*string]string)
 		encoded := name[:end]
 		name = name[end:]
 		value, shortened, ok := DecodePathValue(encoded)
-		target := part.value(&m.PathValues)
+		target := part.value.in(&m.PathValues)
 		if !ok || shortened && !c.isShortened(encoded) {
 			return false
 		}
-		if before, twice := seen[target]; twice && before != value && !m.Shortened && !shortened {
+		if before, twice := seen[part.value]; twice && before != value && !m.Shortened && !shortened {
 			return false
 		}
-		seen[target], *target = value, value
+		seen[part.value], *target = value, value
 		m.Shortened = m.Shortened || shortened
 	}
 	return name == ""

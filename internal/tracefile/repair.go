@@ -42,10 +42,16 @@ func (a *Appender) repair() error {
 		a.setUnsynced(nil)
 		unsynced, a.pending = nil, nil
 	}
-	size, err := a.settle(f, info.Size(), unsynced)
-	if err != nil {
+	size := info.Size()
+	if !a.opened && a.opts.member.leftAs(info) {
+		a.opened = true
+	} else if size, err = a.settle(f, size, unsynced); err != nil {
 		return errors.Join(fmt.Errorf("repairing %s: %w", a.opts.Path, err), f.Close())
 	}
+	if a.opts.Rotation.MaxAge > 0 {
+		a.rotating.opened(f, info)
+	}
+	a.gone = false
 	a.info, a.end, a.checkedEnd, a.pending = info, size, size, nil
 	a.mu.Lock()
 	there := a.unsynced
@@ -94,7 +100,7 @@ func (a *Appender) settle(f file, size int64, unsynced []writtenLine) (int64, er
 		}
 		size += int64(len(a.rescue))
 	}
-	if err := f.Sync(); err != nil {
+	if err := errors.Join(a.syncFolders(), f.Sync()); err != nil {
 		return 0, fmt.Errorf("fsync: %w", err)
 	}
 	a.rescue, a.opened = nil, true

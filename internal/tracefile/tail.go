@@ -83,6 +83,7 @@ func NewTail(set TailSettings) *Tail {
 		stop:   make(chan struct{}),
 	}
 	t.stopped.Go(t.saveRegularly)
+	t.register()
 	return t
 }
 
@@ -219,6 +220,7 @@ func (t *Tail) CaughtUp() (caughtUp bool, lastGrowth time.Time) {
 
 // Close saves the places and ends the Tail. Next must not be running.
 func (t *Tail) Close() {
+	t.unregister()
 	close(t.stop)
 	t.stopped.Wait()
 	t.Save()

@@ -29,6 +29,10 @@ type clients struct {
 	stop     context.CancelFunc
 	all      sync.WaitGroup
 	sent     atomic.Uint64 // the next span's id
+	// run names the run of a span that is sent now; nil: run-1. It is called by several goroutines.
+	run func() string
+	// pause is the time between two requests of a client.
+	pause time.Duration
 
 	mu           sync.Mutex
 	acknowledged []uint64 // span ids
@@ -46,7 +50,7 @@ func newClients(t *testing.T, endpoint string) *clients {
 	return c
 }
 
-// load starts n clients that send without a pause, between requests of a few and of many spans.
+// load starts n clients that send, without a pause unless one is set, between requests of a few and of many spans.
 func (c *clients) load(t *testing.T, n int) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -57,6 +61,9 @@ func (c *clients) load(t *testing.T, n int) {
 			for ctx.Err() == nil {
 				body, ids := c.request(1 + rand.IntN(100))
 				c.deliver(ctx, body, ids)
+				if c.pause > 0 {
+					time.Sleep(c.pause)
+				}
 			}
 		})
 	}
@@ -68,14 +75,21 @@ func (c *clients) end() {
 	c.all.Wait()
 }
 
-// request makes a request of n new spans.
+// request makes a request of n new spans; with run, of several runs.
 func (c *clients) request(n int) (body []byte, ids []uint64) {
 	td := ptrace.NewTraces()
-	rs := td.ResourceSpans().AppendEmpty()
-	rs.Resource().Attributes().PutStr("service.name", "driver")
-	rs.Resource().Attributes().PutStr("run.id", "run-1")
-	spans := rs.ScopeSpans().AppendEmpty().Spans()
-	for range n {
+	var spans ptrace.SpanSlice
+	for i := range n {
+		if i == 0 || c.run != nil && rand.IntN(20) == 0 {
+			rs := td.ResourceSpans().AppendEmpty()
+			rs.Resource().Attributes().PutStr("service.name", "driver")
+			run := "run-1"
+			if c.run != nil {
+				run = c.run()
+			}
+			rs.Resource().Attributes().PutStr("run.id", run)
+			spans = rs.ScopeSpans().AppendEmpty().Spans()
+		}
 		id := c.sent.Add(1)
 		ids = append(ids, id)
 		span := spans.AppendEmpty()

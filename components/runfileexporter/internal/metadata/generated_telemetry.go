@@ -3,10 +3,12 @@
 package metadata
 
 import (
+	"context"
 	"errors"
 	"sync"
 
 	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/metric/embedded"
 	"go.opentelemetry.io/otel/trace"
 
 	"go.opentelemetry.io/collector/component"
@@ -23,20 +25,25 @@ func Tracer(settings component.TelemetrySettings) trace.Tracer {
 // TelemetryBuilder provides an interface for components to report telemetry
 // as defined in metadata and user config.
 type TelemetryBuilder struct {
-	meter                          metric.Meter
-	mu                             sync.Mutex
-	registrations                  []metric.Registration
-	ExporterRunFileBytes           metric.Int64Counter
-	ExporterRunFileDuplicates      metric.Int64Counter
-	ExporterRunFileFailures        metric.Int64Counter
-	ExporterRunFileFlattenedValues metric.Int64Counter
-	ExporterRunFileLines           metric.Int64Counter
-	ExporterRunFileLostLines       metric.Int64Counter
-	ExporterRunFileSpans           metric.Int64Counter
-	ExporterRunFileSyncDuration    metric.Float64Histogram
-	ExporterRunFileSyncFailures    metric.Int64Counter
-	ExporterRunFileTornBytes       metric.Int64Counter
-	ExporterRunFileWriteDuration   metric.Float64Histogram
+	meter                             metric.Meter
+	mu                                sync.Mutex
+	registrations                     []metric.Registration
+	ExporterRunFileBytes              metric.Int64Counter
+	ExporterRunFileDeletedBytes       metric.Int64Counter
+	ExporterRunFileDeletedFiles       metric.Int64Counter
+	ExporterRunFileDeletedUnreadBytes metric.Int64Counter
+	ExporterRunFileDuplicates         metric.Int64Counter
+	ExporterRunFileFailures           metric.Int64Counter
+	ExporterRunFileFlattenedValues    metric.Int64Counter
+	ExporterRunFileLines              metric.Int64Counter
+	ExporterRunFileLostLines          metric.Int64Counter
+	ExporterRunFileOpenFiles          metric.Int64ObservableGauge
+	ExporterRunFileRotations          metric.Int64Counter
+	ExporterRunFileSpans              metric.Int64Counter
+	ExporterRunFileSyncDuration       metric.Float64Histogram
+	ExporterRunFileSyncFailures       metric.Int64Counter
+	ExporterRunFileTornBytes          metric.Int64Counter
+	ExporterRunFileWriteDuration      metric.Float64Histogram
 }
 
 // TelemetryBuilderOption applies changes to default builder.
@@ -48,6 +55,31 @@ type telemetryBuilderOptionFunc func(mb *TelemetryBuilder)
 
 func (tbof telemetryBuilderOptionFunc) apply(mb *TelemetryBuilder) {
 	tbof(mb)
+}
+
+// RegisterExporterRunFileOpenFilesCallback sets callback for observable ExporterRunFileOpenFiles metric.
+func (builder *TelemetryBuilder) RegisterExporterRunFileOpenFilesCallback(cb metric.Int64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerInt64{inst: builder.ExporterRunFileOpenFiles, obs: o})
+		return nil
+	}, builder.ExporterRunFileOpenFiles)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
+}
+
+type observerInt64 struct {
+	embedded.Int64Observer
+	inst metric.Int64Observable
+	obs  metric.Observer
+}
+
+func (oi *observerInt64) Observe(value int64, opts ...metric.ObserveOption) {
+	oi.obs.ObserveInt64(oi.inst, value, opts...)
 }
 
 // Shutdown unregister all registered callbacks for async instruments.
@@ -71,6 +103,24 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	builder.ExporterRunFileBytes, err = builder.meter.Int64Counter(
 		"otelcol_exporter_run_file_bytes",
 		metric.WithDescription("Bytes written to the file. [Alpha]"),
+		metric.WithUnit("By"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ExporterRunFileDeletedBytes, err = builder.meter.Int64Counter(
+		"otelcol_exporter_run_file_deleted_bytes",
+		metric.WithDescription("Bytes of files that retention deleted, by the limit that asked for it. [Alpha]"),
+		metric.WithUnit("By"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ExporterRunFileDeletedFiles, err = builder.meter.Int64Counter(
+		"otelcol_exporter_run_file_deleted_files",
+		metric.WithDescription("Files that retention deleted, by the limit that asked for it. [Alpha]"),
+		metric.WithUnit("{file}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ExporterRunFileDeletedUnreadBytes, err = builder.meter.Int64Counter(
+		"otelcol_exporter_run_file_deleted_unread_bytes",
+		metric.WithDescription("Bytes of deleted files that a reader had not delivered, by reader. They are lost for its backend. [Alpha]"),
 		metric.WithUnit("By"),
 	)
 	errs = errors.Join(errs, err)
@@ -102,6 +152,18 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 		"otelcol_exporter_run_file_lost_lines",
 		metric.WithDescription("Acknowledged lines that are gone from the file, after a failed fsync or by another program. [Alpha]"),
 		metric.WithUnit("{line}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ExporterRunFileOpenFiles, err = builder.meter.Int64ObservableGauge(
+		"otelcol_exporter_run_file_open_files",
+		metric.WithDescription("Files that are open. [Alpha]"),
+		metric.WithUnit("{file}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ExporterRunFileRotations, err = builder.meter.Int64Counter(
+		"otelcol_exporter_run_file_rotations",
+		metric.WithDescription("Files that were closed as a segment. [Alpha]"),
+		metric.WithUnit("{file}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ExporterRunFileSpans, err = builder.meter.Int64Counter(

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata/metricdatatest"
 
@@ -19,18 +20,35 @@ func TestSetupTelemetry(t *testing.T) {
 	tb, err := metadata.NewTelemetryBuilder(testTel.NewTelemetrySettings())
 	require.NoError(t, err)
 	defer tb.Shutdown()
+	require.NoError(t, tb.RegisterExporterRunFileOpenFilesCallback(func(_ context.Context, observer metric.Int64Observer) error {
+		observer.Observe(1)
+		return nil
+	}))
 	tb.ExporterRunFileBytes.Add(context.Background(), 1)
+	tb.ExporterRunFileDeletedBytes.Add(context.Background(), 1)
+	tb.ExporterRunFileDeletedFiles.Add(context.Background(), 1)
+	tb.ExporterRunFileDeletedUnreadBytes.Add(context.Background(), 1)
 	tb.ExporterRunFileDuplicates.Add(context.Background(), 1)
 	tb.ExporterRunFileFailures.Add(context.Background(), 1)
 	tb.ExporterRunFileFlattenedValues.Add(context.Background(), 1)
 	tb.ExporterRunFileLines.Add(context.Background(), 1)
 	tb.ExporterRunFileLostLines.Add(context.Background(), 1)
+	tb.ExporterRunFileRotations.Add(context.Background(), 1)
 	tb.ExporterRunFileSpans.Add(context.Background(), 1)
 	tb.ExporterRunFileSyncDuration.Record(context.Background(), 1)
 	tb.ExporterRunFileSyncFailures.Add(context.Background(), 1)
 	tb.ExporterRunFileTornBytes.Add(context.Background(), 1)
 	tb.ExporterRunFileWriteDuration.Record(context.Background(), 1)
 	AssertEqualExporterRunFileBytes(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualExporterRunFileDeletedBytes(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualExporterRunFileDeletedFiles(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualExporterRunFileDeletedUnreadBytes(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualExporterRunFileDuplicates(t, testTel,
@@ -46,6 +64,12 @@ func TestSetupTelemetry(t *testing.T) {
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualExporterRunFileLostLines(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualExporterRunFileOpenFiles(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualExporterRunFileRotations(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualExporterRunFileSpans(t, testTel,

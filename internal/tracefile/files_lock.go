@@ -1,0 +1,96 @@
+package tracefile
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"time"
+)
+
+// runsLockName is the lock file of all files below a folder. No value of a template begins with a dot
+// in a name, so that no run has this one.
+const runsLockName = ".runspan.lock"
+
+// openRoot has the folder before the first placeholder and the lock in it.
+func (f *Files) openRoot(ctx context.Context) error {
+	f.key = claimKey(f.root)
+	own, err := claim(ctx, f.root, filepath.Join(f.key, runsLockName), f.opts.LockTimeout)
+	if err != nil {
+		return err
+	}
+	f.owner = own
+	lock, err := f.lockRoot(ctx, f.opts.LockTimeout)
+	if err != nil {
+		own.release()
+		return err
+	}
+	f.lock = lock
+	return nil
+}
+
+// lockRoot returns the held lock; nil with NoLock.
+func (f *Files) lockRoot(ctx context.Context, timeout time.Duration) (*fileLock, error) {
+	if err := makeFolder(f.opts.fs, f.root, f.opts.CreateDirectory); err != nil {
+		return nil, err
+	}
+	if f.opts.NoLock {
+		return nil, nil //nolint:nilnil // no lock is wanted
+	}
+	return acquireLock(ctx, filepath.Join(f.root, runsLockName), f.root, timeout, f.opts.flock)
+}
+
+// lookAfter sees to it that the lock is held, and closes files that nothing is written to.
+func (f *Files) lookAfter() {
+	ticker := time.NewTicker(checkEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-f.open.Done():
+			return
+		case <-ticker.C:
+		}
+		f.checkLock()
+		f.closeIdle(time.Now())
+		f.health.expire(time.Now())
+	}
+}
+
+// checkLock takes the lock again when its file or the whole folder was removed. Nothing is written
+// while somebody else has it.
+func (f *Files) checkLock() {
+	if f.opts.NoLock {
+		return
+	}
+	ok, err := f.lock.inPlace()
+	if ok || err != nil {
+		return // a disk that gives no answer takes no lock away
+	}
+	lock, err := f.lockRoot(f.open, 0)
+	if err == nil {
+		f.lock.release()
+		f.lock = lock
+	} else {
+		err = fmt.Errorf("%s: the lock file is gone: %w", f.root, cmp.Or(err, fs.ErrNotExist))
+	}
+	f.health.set(f.root, err, time.Time{})
+	f.mu.Lock()
+	f.locked = err
+	f.mu.Unlock()
+}
+
+func (f *Files) closeIdle(now time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for e := f.used.Back(); e != nil; {
+		file := e.Value.(*openFile)
+		e = e.Prev()
+		if now.Sub(file.last) < f.opts.idleClose {
+			return
+		}
+		if file.unused() {
+			f.startClosing(file)
+		}
+	}
+}
