@@ -62,9 +62,9 @@ since the last write (36h, 14d, 8w), a size of all files together (200GiB, 500MB
 the latest ones by their spans (20runs, which reads all files). With several limits, what is beyond any of
 them is deleted.
 
-Never deleted are files that are pinned (` + "`runspan pin`" + `), the live file that a running collector writes
-(its lock tells; without a lock, one written within ten minutes), and files that hold no traces. A reader
-that has not read a deleted file yet misses its spans.`,
+Never deleted are files that are pinned (` + "`runspan pin`" + `), the live file of a running collector (its lock
+tells; of a folder of runs, those written within a day; without a lock, within ten minutes), and files
+that hold no traces. A reader that has not read a deleted file yet misses its spans.`,
 		Example: `  runspan prune traces --keep 14d --keep 200GiB --dry-run
   runspan prune traces --keep 20runs`,
 		Args: withArgs(1, -1),
@@ -209,8 +209,14 @@ func (a *app) holdsTraces(ctx context.Context, path string) (bool, error) {
 	return traces, err
 }
 
-// deleteFile deletes a file, and the folder of its run when that is empty then.
+// deleteFile deletes a file that has not changed since it was looked at, and the folders of its run
+// when they are empty then.
 func (a *app) deleteFile(f *pruneFile, paths []string) {
+	info, err := os.Stat(f.File)
+	if err == nil && (info.Size() != f.Bytes || !info.ModTime().Equal(f.Written)) {
+		f.Kept = keptWritten
+		return
+	}
 	remove := os.Remove
 	if _, closed := tracefile.LiveFile(f.File); !closed {
 		remove = tracefile.RemoveLive
@@ -224,8 +230,12 @@ func (a *app) deleteFile(f *pruneFile, paths []string) {
 		f.Kept = "could not be deleted"
 		return
 	}
-	if folder := filepath.Dir(f.File); slices.ContainsFunc(paths, func(path string) bool { return isBelow(folder, path) }) {
-		_ = os.Remove(folder) // stays when there is something in it
+	// The folders that are empty now; others stay.
+	below := func(folder string) bool {
+		return slices.ContainsFunc(paths, func(path string) bool { return isBelow(folder, path) })
+	}
+	for folder := filepath.Dir(f.File); below(folder) && os.Remove(folder) == nil; {
+		folder = filepath.Dir(folder)
 	}
 }
 

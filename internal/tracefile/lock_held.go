@@ -6,22 +6,19 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
-	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// lockLevels is how many folders above a trace file may hold the lock of its writer. That of a path
-// with placeholders is in the folder before the first one.
-const lockLevels = 4
-
-// lockSignature is what fileLock.sign writes. Other programs have *.lock files too.
-var lockSignature = regexp.MustCompile(`^process \d+ on .* since \S+\n$`)
-
-// Writer returns who may be writing the live file at path: the holder of its lock, or of one for files
-// with placeholders in a folder above. It is "" when nobody does. A writer with lock: off is not seen.
+// Writer returns who may be writing the live file at path: the holder of its lock or of the lock of a
+// folder of runs that it is in, unless its run is idle there: without a line for DefaultRunIdle. It is
+// "" when nobody does. A writer with lock: off is not seen.
 func Writer(path string) (who string, err error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", err
+	}
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return "", err
@@ -32,36 +29,18 @@ func Writer(path string) (who string, err error) {
 	if held, err := lockHeld(lockPath(abs)); held || err != nil {
 		return holder(lockPath(abs)), err
 	}
-	for folder, level := filepath.Dir(abs), 0; level <= lockLevels; folder, level = filepath.Dir(folder), level+1 {
-		entries, err := os.ReadDir(folder)
-		if err != nil {
-			return "", err
+	if time.Since(info.ModTime()) > DefaultRunIdle {
+		return "", nil
+	}
+	for folder := filepath.Dir(abs); ; folder = filepath.Dir(folder) {
+		name := filepath.Join(folder, runsLockName)
+		if held, err := lockHeld(name); held || err != nil {
+			return holder(name), err
 		}
-		for _, entry := range entries {
-			name := filepath.Join(folder, entry.Name())
-			if !isTemplateLock(entry, name) {
-				continue
-			}
-			if held, err := lockHeld(name); held || err != nil {
-				return holder(name), err
-			}
+		if folder == filepath.Dir(folder) {
+			return "", nil
 		}
 	}
-	return "", nil
-}
-
-// isTemplateLock reports whether a file is the lock of many trace files: one that a writer signed, and
-// that is not for a file which is there.
-func isTemplateLock(entry fs.DirEntry, name string) bool {
-	of, isLock := strings.CutSuffix(name, lockSuffix)
-	if !isLock || !entry.Type().IsRegular() {
-		return false
-	}
-	if _, err := os.Lstat(of); err == nil {
-		return false
-	}
-	text, err := os.ReadFile(name)
-	return err == nil && lockSignature.Match(text)
 }
 
 // lockHeld reports whether somebody holds a lock file. It takes a shared lock for a moment: whoever
@@ -86,7 +65,8 @@ func lockHeld(name string) (bool, error) {
 }
 
 // RemoveLive deletes the live file at path, with what a crash tore of it and its lock file. It fails
-// with ErrLocked when a writer has the file, or takes it just then.
+// with ErrLocked when a writer has the file, or takes it just then. Where a writer of many runs takes up
+// an idle one just then, it notices, and writes its new lines again.
 func RemoveLive(path string) error {
 	who, err := Writer(path)
 	if err != nil {

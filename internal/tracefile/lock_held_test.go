@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -47,24 +48,19 @@ func TestWriter(t *testing.T) {
 	requireWriter(path, "")
 	lock.release()
 
-	// That of a path with placeholders is in a folder above.
-	lock = hold(filepath.Join(dir, "a", "{run.id}"))
+	// That of all runs is in a folder above. It has the files of idle runs, too, but does not write them.
+	lock, err := tryLock(filepath.Join(dir, runsLockName), flockExclusive)
+	require.NoError(t, err)
 	requireWriter(path, "process ")
 	requireWriter(other, "process ")
+	long := time.Now().Add(-DefaultRunIdle - time.Minute)
+	require.NoError(t, os.Chtimes(path, long, long))
+	requireWriter(path, "")
 	lock.release()
-	requireWriter(path, "")
-
-	// Somebody else's.
-	foreign := filepath.Join(dir, "package-manager.lock")
-	require.NoError(t, os.WriteFile(foreign, []byte("4711\n"), 0o600))
-	f, err := os.Open(foreign)
-	require.NoError(t, err)
-	defer f.Close()
-	require.NoError(t, flockExclusive(f))
-	requireWriter(path, "")
+	requireWriter(other, "")
 
 	t.Chdir(filepath.Dir(path))
-	lock = hold(path)
+	lock = hold("traces.jsonl")
 	defer lock.release()
 	requireWriter("traces.jsonl", "process ")
 }

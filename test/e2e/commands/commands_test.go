@@ -3,6 +3,7 @@ package commands
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -193,6 +194,44 @@ func TestPruneAndARunningCollector(t *testing.T) {
 	age(t, dir, "data/traces.jsonl", 4)
 	require.Zero(t, run(t, dir, "prune", "data", "--keep", "1d").code)
 	require.NoFileExists(t, c.TraceFile())
+}
+
+// Of a running collector that writes one file per run, the files of idle runs may go; one that comes
+// back has a new file, with all of its new spans.
+func TestPruneRunsOfARunningCollector(t *testing.T) {
+	config, err := filepath.Abs("testdata/per-run.yaml")
+	require.NoError(t, err)
+	c := harness.StartCollector(t, harness.CollectorSettings{Config: config})
+	for _, run := range []string{"idle", "busy"} {
+		post(t, c, request(resource("driver", run, span(1, "step", 0))))
+	}
+	dir := filepath.Dir(c.Data)
+	idle, busy := "data/idle/traces.jsonl", "data/busy/traces.jsonl"
+	age(t, dir, idle, 4)
+
+	r := run(t, dir, "prune", "data", "--keep", "1B")
+	require.Zero(t, r.code, r.stderr)
+	require.Contains(t, r.stdout, "deleted "+idle)
+	require.Regexp(t, "kept "+busy+" .*: being written: process ", r.stdout)
+	require.NoFileExists(t, filepath.Join(dir, idle))
+
+	post(t, c, request(resource("driver", "idle", span(2, "step", 0))))
+	post(t, c, request(resource("driver", "busy", span(2, "step", 0))))
+	harness.WaitFor(t, 10*time.Second, "the spans of the run that came back", func() error {
+		_, err := os.Stat(filepath.Join(dir, idle))
+		return err
+	})
+	back := harness.ReadTraceFile(t, filepath.Join(dir, idle))
+	require.Contains(t, keys(back), harness.Span{TraceID: fmt.Sprintf("%032x", 2), SpanID: fmt.Sprintf("%016x", 2)}.Key())
+	require.Len(t, harness.ReadTraceFile(t, filepath.Join(dir, busy)), 2)
+}
+
+func keys(spans []harness.Span) []string {
+	var keys []string
+	for _, s := range spans {
+		keys = append(keys, s.Key())
+	}
+	return keys
 }
 
 func TestVersionAndWrongUse(t *testing.T) {
