@@ -98,7 +98,7 @@ temporary files (TMPDIR), 32 bytes a span.
 Exit codes: 0 clean, 1 findings, 2 something could not be read.`,
 		Example: `  runspan check data
   runspan check --quiet --limit 0 'traces/*/traces.jsonl' || echo "look at these"`,
-		Args: withArgs(1, -1),
+		Args: withArgs(-1),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.check(cmd.Context(), args, limit, quiet) },
 	}
 	addLimit(cmd, &limit)

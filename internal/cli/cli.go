@@ -45,7 +45,7 @@ func Main() int {
 // Run runs a command line and returns its exit code.
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	a := newApp(stdout, stderr)
-	root := newRoot(a)
+	root := newRoot(a) //nolint:contextcheck // the commands have it from ExecuteContext
 	root.SetArgs(args)
 	root.SetOut(a.out)
 	root.SetErr(stderr)
@@ -115,7 +115,7 @@ func (a *app) addMaxLine(cmd *cobra.Command) {
 }
 
 // complain prints an error.
-func (a *app) complain(err error) { fmt.Fprintf(a.errOut, "runspan: %v\n", err) }
+func (a *app) complain(err error) { _, _ = fmt.Fprintf(a.errOut, "runspan: %v\n", err) }
 
 // fail prints an error that does not end the work; the exit code tells.
 func (a *app) fail(err error) {
@@ -123,7 +123,8 @@ func (a *app) fail(err error) {
 	a.complain(err)
 }
 
-func (a *app) printf(format string, args ...any) { fmt.Fprintf(a.out, format, args...) }
+// printf prints to the standard output. An error stays in the buffer until Run flushes it.
+func (a *app) printf(format string, args ...any) { _, _ = fmt.Fprintf(a.out, format, args...) }
 
 // printJSON prints v, indented.
 func (a *app) printJSON(v any) error {
@@ -133,10 +134,11 @@ func (a *app) printJSON(v any) error {
 	return enc.Encode(v)
 }
 
-// withArgs checks the number of arguments; the error says what they are.
-func withArgs(least, most int) cobra.PositionalArgs {
+// withArgs checks that there is an argument and at most this many, -1 for any number; the error says
+// what they are.
+func withArgs(most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		if len(args) < least || most >= 0 && len(args) > most {
+		if len(args) == 0 || most >= 0 && len(args) > most {
 			return fmt.Errorf("usage: %s: `%s --help` has an example", cmd.UseLine(), cmd.CommandPath())
 		}
 		return nil

@@ -80,5 +80,5 @@ func TestVersionIsTheCollectors(t *testing.T) {
 		Dist struct{ Version string }
 	}
 	require.NoError(t, yaml.Unmarshal(readFile(t, "../../builder-config.yaml"), &manifest))
-	require.Equal(t, manifest.Dist.Version, Version)
+	require.Equal(t, Version, manifest.Dist.Version)
 }

@@ -48,7 +48,7 @@ func (s spanPlace) spanID() string {
 
 // spanSorter finds spans with the same ids among any number of them, exactly and in bounded memory:
 // what does not fit goes to a temporary file in sorted runs, 32 bytes a span, and is merged at the end
-// (docs/adr/0008-duplicates.md).
+// (docs/adr/0008-scan-and-duplicates.md).
 type spanSorter struct {
 	most   int // places in memory
 	places []spanPlace

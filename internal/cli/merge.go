@@ -35,7 +35,7 @@ FILE twice: ` + "`runspan check`" + ` finds them. The files that are read are no
 Exit codes: 0 all lines are in FILE, 1 bad lines were left out, 2 nothing was written.`,
 		Example: `  runspan merge traces --into all.jsonl
   runspan merge traces/run-1/traces.jsonl traces/run-2/traces.jsonl --into two.jsonl`,
-		Args: withArgs(1, -1),
+		Args: withArgs(-1),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.merge(cmd.Context(), args, into, limit) },
 	}
 	cmd.Flags().StringVar(&into, "into", "", "the `file` to write")

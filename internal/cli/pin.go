@@ -23,7 +23,7 @@ func newPin(a *app) *cobra.Command {
 run_file exporter nor ` + "`runspan prune`" + ` deletes the file or one of its closed segments. Where each run has a
 file of its own that pins the run.`,
 		Example: `  runspan pin traces/my-run/traces.jsonl`,
-		Args:    withArgs(1, -1),
+		Args:    withArgs(-1),
 		RunE:    func(_ *cobra.Command, args []string) error { return a.setPins(args, true) },
 	}
 }
@@ -34,7 +34,7 @@ func newUnpin(a *app) *cobra.Command {
 		Short:   "Take back what pin did",
 		Long:    `Remove the marker of ` + "`runspan pin`" + `. It is no error when there is none.`,
 		Example: `  runspan unpin traces/my-run/traces.jsonl`,
-		Args:    withArgs(1, -1),
+		Args:    withArgs(-1),
 		RunE:    func(_ *cobra.Command, args []string) error { return a.setPins(args, false) },
 	}
 }

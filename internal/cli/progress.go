@@ -48,7 +48,7 @@ func (p *progress) at(path string, done int64) {
 	p.shown = now
 	done += p.before
 	rate := float64(done) / max(now.Sub(p.started), time.Millisecond).Seconds()
-	fmt.Fprintf(p.to, "\r\x1b[K%s %3d %%  %s of %s, %s/s  %s", p.verb, done*100/max(1, p.total), size(done), size(p.total),
+	_, _ = fmt.Fprintf(p.to, "\r\x1b[K%s %3d %%  %s of %s, %s/s  %s", p.verb, done*100/max(1, p.total), size(done), size(p.total),
 		size(int64(rate)), visible(path))
 }
 
@@ -58,7 +58,7 @@ func (p *progress) fileDone(bytes int64) { p.before += bytes }
 // clear takes the progress off the terminal, before anything else is printed.
 func (p *progress) clear() {
 	if p.to != nil && !p.shown.IsZero() {
-		fmt.Fprint(p.to, "\r\x1b[K")
+		_, _ = fmt.Fprint(p.to, "\r\x1b[K")
 		p.shown = time.Time{}
 	}
 }

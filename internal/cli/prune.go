@@ -67,7 +67,7 @@ tells; of a folder of runs, those written within a day; without a lock, within t
 that hold no traces. A reader that has not read a deleted file yet misses its spans.`,
 		Example: `  runspan prune traces --keep 14d --keep 200GiB --dry-run
   runspan prune traces --keep 20runs`,
-		Args: withArgs(1, -1),
+		Args: withArgs(-1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.prune(cmd.Context(), args, keep, dryRun)
 		},

@@ -45,7 +45,7 @@ Exit codes: 0 nothing was wrong, 1 the copy is written and something was left ou
 copy.`,
 		Example: `  runspan repair data/traces.jsonl
   runspan repair --output clean.jsonl broken.jsonl && echo "nothing was wrong"`,
-		Args: withArgs(1, 1),
+		Args: withArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.repair(cmd.Context(), args[0], output, limit)
 		},

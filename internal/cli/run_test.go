@@ -46,17 +46,17 @@ func line(spans ...spanOf) []byte {
 	return append(tracefile.AppendTraces(nil, td), '\n')
 }
 
-func writeFile(t testing.TB, data []byte, name ...string) string {
-	t.Helper()
+func writeFile(tb testing.TB, data []byte, name ...string) string {
+	tb.Helper()
 	path := filepath.Join(name...)
-	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
-	require.NoError(t, os.WriteFile(path, data, 0o600))
+	require.NoError(tb, os.MkdirAll(filepath.Dir(path), 0o700))
+	require.NoError(tb, os.WriteFile(path, data, 0o600))
 	return path
 }
 
-func readFile(t testing.TB, path string) []byte {
-	t.Helper()
+func readFile(tb testing.TB, path string) []byte {
+	tb.Helper()
 	data, err := os.ReadFile(path)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return data
 }

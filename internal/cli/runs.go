@@ -36,7 +36,7 @@ func newRuns(a *app) *cobra.Command {
 latest run first. Spans that name no valid run are the run (none). Bad lines are left out and counted.`,
 		Example: `  runspan runs data
   runspan runs --json 'data/traces*.jsonl' | jq -r '.runs[] | select(.errors > 0) | .run'`,
-		Args: withArgs(1, -1),
+		Args: withArgs(-1),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.runs(cmd.Context(), args) },
 	}
 	a.addMaxLine(cmd)

@@ -54,7 +54,7 @@ DIR must be empty or missing. Until all is written, everything is in DIR/` + spl
 Exit codes: 0 all is in DIR, 1 bad lines or parts of lines were left out, 2 nothing was written.`,
 		Example: `  runspan split data --into traces
   runspan split traces.jsonl --into by-run --name '{run.id}.jsonl'`,
-		Args: withArgs(1, -1),
+		Args: withArgs(-1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.split(cmd.Context(), args, into, name, limit)
 		},

@@ -18,12 +18,12 @@ import (
 
 // multiset returns the spans of a file with their runs and what is around them, and how often each is
 // there.
-func multiset(t testing.TB, path string) map[string]int {
-	t.Helper()
-	data := readFile(t, path)
+func multiset(tb testing.TB, path string) map[string]int {
+	tb.Helper()
+	data := readFile(tb, path)
 	spans := map[string]int{}
-	sum, err := tracefile.Scan(t.Context(), bytes.NewReader(data), int64(len(data)), tracefile.ScanOptions{}, func(l *tracefile.ScannedLine) error {
-		require.Nil(t, l.Bad)
+	sum, err := tracefile.Scan(tb.Context(), bytes.NewReader(data), int64(len(data)), tracefile.ScanOptions{}, func(l *tracefile.ScannedLine) error {
+		require.Nil(tb, l.Bad)
 		for _, rs := range l.Traces.ResourceSpans().All() {
 			for _, ss := range rs.ScopeSpans().All() {
 				for _, span := range ss.Spans().All() {
@@ -41,8 +41,8 @@ func multiset(t testing.TB, path string) map[string]int {
 		}
 		return nil
 	})
-	require.NoError(t, err)
-	require.Zero(t, sum.TailBytes)
+	require.NoError(tb, err)
+	require.Zero(tb, sum.TailBytes)
 	return spans
 }
 

@@ -108,8 +108,8 @@ func damaged() []byte {
 		[]byte(request(resource("gateway", "", span(7, "forward", 0)), resource("gateway", " ", span(8, "forward", 0))) + "\n"),
 		[]byte(request(resource("gateway", "run-1", strings.Replace(span(9, "no span id", 0), fmt.Sprintf(`"spanId":"%016x"`, 9), `"spanId":""`, 1))) + "\n"),
 		[]byte(request(resource("gateway", "run-1", strings.Replace(span(9, "odd id", 0), `"spanId":"`, `"spanId":"00`, 1))) + "\n"),
-		[]byte(request(resource("gateway", "run-1", span(10, "good", 0), strings.Replace(span(11, "odd id", 0), `"spanId":"`, `"spanId":"00`, 1)))+"\n"),
-		[]byte(strings.Replace(request(resource("gateway", "run-1", span(12, "new", 0)), resource("gateway", "run-2", span(13, "new", 0))), `{`, `{"new":1,`, 1)+"\n"),
+		[]byte(request(resource("gateway", "run-1", span(10, "good", 0), strings.Replace(span(11, "odd id", 0), `"spanId":"`, `"spanId":"00`, 1))) + "\n"),
+		[]byte(strings.Replace(request(resource("gateway", "run-1", span(12, "new", 0)), resource("gateway", "run-2", span(13, "new", 0))), `{`, `{"new":1,`, 1) + "\n"),
 		lines[3][:50],
 	}, nil)
 }

@@ -30,7 +30,7 @@ const (
 
 // large writes a file of some 220 MB below dir: 1,200 lines of 1,000 spans, more than check sorts in
 // memory, the last line again, and in the middle a line of 100 MB.
-func large(t *testing.T, dir string) string {
+func large(t *testing.T, dir string) {
 	t.Helper()
 	path := filepath.Join(dir, "traces.jsonl")
 	f, err := os.Create(path)
@@ -45,19 +45,18 @@ func large(t *testing.T, dir string) string {
 			_ = w.WriteByte('\n')
 		}
 		line = min(line, largeLines-1)
-		fmt.Fprintf(w, `{"resourceSpans":[{"resource":{"attributes":[%s]},"scopeSpans":[{"spans":[`, attribute("run.id", fmt.Sprintf("run-%d", line%largeRuns)))
+		_, _ = fmt.Fprintf(w, `{"resourceSpans":[{"resource":{"attributes":[%s]},"scopeSpans":[{"spans":[`, attribute("run.id", fmt.Sprintf("run-%d", line%largeRuns)))
 		for i := range largePerLine {
 			if i > 0 {
 				_ = w.WriteByte(',')
 			}
 			n := line*largePerLine + i + 1
-			fmt.Fprintf(w, `{"traceId":"%032x","spanId":"%016x","name":"s"}`, n, n)
+			_, _ = fmt.Fprintf(w, `{"traceId":"%032x","spanId":"%016x","name":"s"}`, n, n)
 		}
 		_, _ = w.WriteString("]}]}]}\n")
 	}
 	require.NoError(t, w.Flush())
 	require.NoError(t, f.Close())
-	return path
 }
 
 // runLarge runs a command on two cores and returns its output and the most memory that it had.

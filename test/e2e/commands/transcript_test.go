@@ -54,7 +54,7 @@ type transcript struct {
 }
 
 // run runs a command and writes down what it says.
-func (tr *transcript) run(t *testing.T, args ...string) result {
+func (tr *transcript) run(t *testing.T, args ...string) {
 	t.Helper()
 	r := run(t, tr.dir, args...)
 	fmt.Fprintf(&tr.text, "$ runspan %s\n%s", strings.Join(args, " "), r.stdout)
@@ -62,7 +62,6 @@ func (tr *transcript) run(t *testing.T, args ...string) result {
 		fmt.Fprintf(&tr.text, "stderr: %s", line)
 	}
 	fmt.Fprintf(&tr.text, "exit code %d\n\n", r.code)
-	return r
 }
 
 // note writes down what happens between two commands.
