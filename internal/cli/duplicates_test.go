@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/hex"
 	"math/rand/v2"
 	"os"
 	"testing"
@@ -21,28 +22,25 @@ func TestSpanSorterFindsWhatAMapFinds(t *testing.T) {
 	for _, most := range []int{1, 7, 1000, 1 << 20} {
 		random := rand.New(rand.NewPCG(1, uint64(most)))
 		s := spanSorter{most: most}
-		lines := map[ids][]int64{}
+		lines := map[[2]string][]int64{} // by the ids in hex
 		for line := int64(1); line <= 3000; line++ {
 			id := ids{
 				trace: pcommon.TraceID{0: byte(random.IntN(4)), 15: byte(random.IntN(20))},
 				span:  pcommon.SpanID{0: byte(random.IntN(3)), 7: byte(random.IntN(20))},
 			}
-			lines[id] = append(lines[id], line)
+			key := [2]string{hex.EncodeToString(id.trace[:]), hex.EncodeToString(id.span[:])}
+			lines[key] = append(lines[key], line)
 			require.NoError(t, s.add(id.trace, id.span, line))
 		}
 		require.Equal(t, most < 3000, s.file != nil)
 		found := 0
 		require.NoError(t, s.duplicates(func(first []spanPlace, count int64) {
 			found++
-			for id, want := range lines {
-				if id.trace.String() != first[0].traceID() || id.span.String() != first[0].spanID() {
-					continue
-				}
-				require.Equal(t, int64(len(want)), count)
-				for i, p := range first {
-					require.Equal(t, want[i], int64(p.line))
-				}
-				require.Len(t, first, min(placesShown, len(want)))
+			want := lines[[2]string{first[0].traceID(), first[0].spanID()}]
+			require.Equal(t, int64(len(want)), count)
+			require.Len(t, first, min(placesShown, len(want)))
+			for i, p := range first {
+				require.Equal(t, want[i], int64(p.line))
 			}
 		}))
 		more := 0

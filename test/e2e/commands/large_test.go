@@ -110,6 +110,73 @@ func TestLargeFilesTakeLittleMemory(t *testing.T) {
 	}
 }
 
+// Ctrl-C in the middle of the work leaves nothing behind.
+func TestInterrupt(t *testing.T) {
+	dir := t.TempDir()
+	large(t, dir)
+	for _, args := range [][]string{
+		{"split", "traces.jsonl", "--into", "runs"},
+		{"merge", "traces.jsonl", "--into", "merged.jsonl"},
+		{"repair", "traces.jsonl"},
+	} {
+		code := -1
+		// A busy machine may let the command end before the signal comes: it gets some tries.
+		for try := 0; try < 10 && code != 130; try++ {
+			cmd := exec.CommandContext(t.Context(), harness.CommandLine(t), args...)
+			cmd.Dir = dir
+			require.NoError(t, cmd.Start())
+			harness.WaitFor(t, 10*time.Second, "the command to begin", func() error {
+				names, err := filepath.Glob(filepath.Join(dir, "*"))
+				if err == nil && len(names) < 2 {
+					err = os.ErrNotExist
+				}
+				return err
+			})
+			_ = cmd.Process.Signal(os.Interrupt)
+			_ = cmd.Wait()
+			code = cmd.ProcessState.ExitCode()
+			if code == 0 || code == 1 {
+				for _, made := range []string{"runs", "merged.jsonl", "traces.jsonl.repaired"} {
+					require.NoError(t, os.RemoveAll(filepath.Join(dir, made)))
+				}
+			}
+		}
+		require.Equal(t, 130, code, "%v", args)
+		entries, err := os.ReadDir(dir)
+		require.NoError(t, err)
+		require.Len(t, entries, 1, "%v left %v", args, entries)
+	}
+}
+
+// A full disk fails the command, says so and leaves nothing behind.
+func TestFullDisk(t *testing.T) {
+	dir := t.TempDir()
+	large(t, dir)
+	volume := t.TempDir()
+	if err := syscall.Mount("tmpfs", volume, "tmpfs", 0, "size=15m"); err != nil {
+		harness.Missing(t, "a small tmpfs", "run as root: "+err.Error())
+	}
+	t.Cleanup(func() { assert.NoError(t, syscall.Unmount(volume, syscall.MNT_DETACH)) })
+	for _, args := range [][]string{
+		{"split", "traces.jsonl", "--into", volume},
+		{"merge", "traces.jsonl", "--into", filepath.Join(volume, "merged.jsonl")},
+		{"repair", "traces.jsonl", "--output", filepath.Join(volume, "repaired.jsonl")},
+	} {
+		r := run(t, dir, args...)
+		require.Equal(t, 2, r.code, "%v: %s", args, r.stderr)
+		require.Contains(t, r.stderr, "no space left on device")
+		entries, err := os.ReadDir(volume)
+		require.NoError(t, err)
+		require.Empty(t, entries, "%v", args)
+	}
+	cmd := exec.CommandContext(t.Context(), harness.CommandLine(t), "check", "traces.jsonl")
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "TMPDIR="+volume)
+	out, err := cmd.CombinedOutput()
+	require.Error(t, err)
+	require.Contains(t, string(out), "no space left on device")
+	require.Contains(t, string(out), "TMPDIR names another folder")
+}
+
 // On a terminal long work shows how far it is, and takes that away again.
 func TestProgressOnATerminal(t *testing.T) {
 	dir := t.TempDir()
