@@ -162,6 +162,9 @@ func Open(ctx context.Context, opts Options) (*Appender, error) {
 		syncWake: make(chan struct{}, 1),
 		stopped:  make(chan struct{}),
 	}
+	if m := opts.member; m != nil {
+		a.unsynced, a.folders = m.unsynced.lines, m.unsynced.folders
+	}
 	a.open, a.close = context.WithCancel(context.WithoutCancel(ctx))
 	ready := make(chan error, 1)
 	go a.writeLoop(ready)

@@ -9,7 +9,7 @@ import (
 func (a *Appender) syncLoop() {
 	defer close(a.syncDone)
 	var tick <-chan time.Time
-	if a.opts.Durability == DurabilityWrite && a.opts.SyncInterval > 0 {
+	if a.opts.Durability == DurabilityWrite && a.opts.SyncInterval > 0 && !a.opts.member.syncedByFiles() {
 		ticker := time.NewTicker(a.opts.SyncInterval)
 		defer ticker.Stop()
 		tick = ticker.C
@@ -19,7 +19,9 @@ func (a *Appender) syncLoop() {
 		case <-a.syncWake:
 		case <-tick:
 		case <-a.syncStop:
-			a.stopErr = a.syncOnce()
+			if !a.opts.member.takeUnsynced(a) {
+				a.stopErr = a.syncOnce()
+			}
 			a.finishWaiting(fmt.Errorf("%s: %w", a.opts.Path, ErrClosed))
 			return
 		}
@@ -67,11 +69,7 @@ func (a *Appender) syncOnce() error {
 
 	if err == nil {
 		a.mu.Lock()
-		n := 0
-		for n < len(a.unsynced) && a.unsynced[n].end <= upTo {
-			n++
-		}
-		a.unsynced = append(a.unsynced[:0], a.unsynced[n:]...)
+		a.dropSynced(upTo)
 		a.mu.Unlock()
 		if a.opts.Durability == DurabilitySync {
 			a.health.set(a.obs, nil)
@@ -90,4 +88,13 @@ func (a *Appender) syncOnce() error {
 		a.window.finish(w, err)
 	}
 	return err
+}
+
+// dropSynced forgets the lines up to an offset. The caller holds mu.
+func (a *Appender) dropSynced(upTo int64) {
+	n := 0
+	for n < len(a.unsynced) && a.unsynced[n].end <= upTo {
+		n++
+	}
+	a.unsynced = append(a.unsynced[:0], a.unsynced[n:]...)
 }

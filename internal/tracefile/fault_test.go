@@ -16,14 +16,16 @@ type faultFS struct {
 
 	mu sync.Mutex
 	// write may write less than all of a line and say why.
-	write    func(f *os.File, line []byte) (int, error)
-	sync     func(f *os.File) error
-	truncate func(f *os.File, size int64) error
-	open     func(name string) error
-	rename   func() error
-	syncDir  func(path string) error
-	syncs    int
-	writes   int
+	write       func(f *os.File, line []byte) (int, error)
+	sync        func(f *os.File) error
+	truncate    func(f *os.File, size int64) error
+	open        func(name string) error
+	rename      func() error
+	syncDir     func(path string) error
+	volume      func() error
+	syncs       int
+	volumeSyncs int
+	writes      int
 }
 
 type faultFile struct {
@@ -65,6 +67,17 @@ func (fs *faultFS) SyncDir(path string) error {
 		return sync(path)
 	}
 	return fs.osFileSystem.SyncDir(path)
+}
+
+func (fs *faultFS) SyncVolume(dir *os.File) error {
+	fs.mu.Lock()
+	fs.volumeSyncs++
+	volume := fs.volume
+	fs.mu.Unlock()
+	if volume != nil {
+		return volume()
+	}
+	return fs.osFileSystem.SyncVolume(dir)
 }
 
 func (f *faultFile) Write(line []byte) (int, error) {

@@ -15,6 +15,7 @@ type fileSystem interface {
 	Stat(name string) (os.FileInfo, error)
 	MkdirAll(path string, perm os.FileMode) error
 	SyncDir(path string) error
+	SyncVolume(dir *os.File) error
 	Rename(from, to string) error
 	FreeBytes(path string) (uint64, error)
 }

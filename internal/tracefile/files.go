@@ -5,6 +5,7 @@ import (
 	"container/list"
 	"context"
 	"fmt"
+	"os"
 	"sync"
 	"time"
 )
@@ -53,6 +54,7 @@ type Files struct {
 	key      string // by what the root is claimed
 	owner    *owner
 	lock     *fileLock
+	rootDir  *os.File      // open from the start, so that no error of the volume is missed
 	alone    *Appender     // the only file, where there are no placeholders
 	rotated  chan struct{} // gets something when a segment was closed
 
@@ -60,16 +62,18 @@ type Files struct {
 	close context.CancelFunc
 	tasks sync.WaitGroup // what looks after locks, idle files and retention
 
-	mu      sync.Mutex
-	files   map[string]*openFile // by path
-	used    *list.List           // of *openFile, the last used in front
-	opened  int                  // slots that are taken
-	closing map[*openFile]bool
-	waiting int
-	freed   chan struct{}        // closed when something changed that somebody waits for
-	left    map[string]fileState // by path
-	locked  error                // why nothing may be written
-	closed  bool
+	mu                  sync.Mutex
+	files               map[string]*openFile // by path
+	used                *list.List           // of *openFile, the last used in front
+	opened              int                  // slots that are taken
+	closing             map[*openFile]bool
+	waiting             int
+	freed               chan struct{}           // closed when something changed that somebody waits for
+	left                map[string]fileState    // by path
+	unsynced            map[string]unsyncedFile // closed files, by path
+	unsyncedLines, turn int
+	locked              error // why nothing may be written
+	closed              bool
 }
 
 // openFile is a file that is open, or being opened or closed.
@@ -134,6 +138,7 @@ func OpenFiles(ctx context.Context, opts FilesOptions) (*Files, error) {
 		used:     list.New(),
 		freed:    make(chan struct{}),
 		left:     map[string]fileState{},
+		unsynced: map[string]unsyncedFile{},
 		rotated:  rotated,
 	}
 	f.open, f.close = context.WithCancel(context.WithoutCancel(ctx))
@@ -150,6 +155,9 @@ func OpenFiles(ctx context.Context, opts FilesOptions) (*Files, error) {
 	}
 	if f.alone == nil {
 		f.tasks.Go(f.lookAfter)
+	}
+	if f.syncsTogether() {
+		f.tasks.Go(f.syncRegularly)
 	}
 	if opts.Retention.enabled() {
 		f.tasks.Go(f.retain)
@@ -258,12 +266,15 @@ func (f *Files) reserve(path string) (file *openFile, wait <-chan struct{}, err 
 		return nil, f.freed, nil
 	}
 	file = &openFile{
-		path:   path,
-		ready:  make(chan struct{}),
-		gone:   make(chan struct{}),
-		member: &member{window: f.window, root: f.root, key: f.key, left: f.left[path]},
-		users:  1,
-		last:   time.Now(),
+		path:  path,
+		ready: make(chan struct{}),
+		gone:  make(chan struct{}),
+		member: &member{
+			window: f.window, root: f.root, key: f.key, left: f.left[path],
+			together: f.syncsTogether(), unsynced: f.takeUnsynced(path),
+		},
+		users: 1,
+		last:  time.Now(),
 	}
 	file.element = f.used.PushFront(file)
 	f.files[path] = file
@@ -290,6 +301,7 @@ func (f *Files) openFile(file *openFile) {
 	file.app, file.err = app, err
 	close(file.ready)
 	if err != nil {
+		f.keepUnsynced(file.path, file.member.unsynced)
 		f.used.Remove(file.element)
 		f.remove(file)
 	}
@@ -341,6 +353,7 @@ func (f *Files) startClosing(file *openFile) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		delete(f.closing, file)
+		f.keepUnsynced(file.path, file.member.unsynced)
 		f.remember(file)
 		f.remove(file)
 	}()
@@ -392,13 +405,19 @@ func (f *Files) Close(ctx context.Context) error {
 	for _, file := range all {
 		errs = append(errs, f.closeFile(ctx, file))
 	}
-	ended := make(chan struct{})
+	ended := make(chan error, 1)
 	go func() {
-		defer close(ended)
 		f.tasks.Wait()
-		// Only a lock that nobody writes under anymore may go to the next writer.
 		for _, file := range all {
 			<-file.gone
+		}
+		var err error
+		if f.syncsTogether() {
+			err = f.syncAll()
+		}
+		// Only a lock that nobody writes under anymore may go to the next writer.
+		if f.rootDir != nil {
+			_ = f.rootDir.Close() // it was only read
 		}
 		if f.lock != nil {
 			f.lock.release()
@@ -406,9 +425,11 @@ func (f *Files) Close(ctx context.Context) error {
 		if f.owner != nil {
 			f.owner.release()
 		}
+		ended <- err
 	}()
 	select {
-	case <-ended:
+	case err := <-ended:
+		errs = append(errs, err)
 	case <-ctx.Done():
 		errs = append(errs, ctx.Err())
 	case <-time.After(f.opts.WriteTimeout):

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"time"
 )
@@ -27,7 +28,13 @@ func (f *Files) openRoot(ctx context.Context) error {
 		return err
 	}
 	f.lock = lock
-	return nil
+	if f.rootDir, err = os.Open(f.root); err != nil {
+		if lock != nil {
+			lock.release()
+		}
+		own.release()
+	}
+	return err
 }
 
 // lockRoot returns the held lock; nil with NoLock.
@@ -67,16 +74,21 @@ func (f *Files) checkLock() {
 	if ok || err != nil {
 		return // a disk that gives no answer takes no lock away
 	}
+	var dir *os.File
 	lock, err := f.lockRoot(f.open, 0)
 	if err == nil {
 		f.lock.release()
 		f.lock = lock
+		dir, err = os.Open(f.root)
 	} else {
 		err = fmt.Errorf("%s: the lock file is gone: %w", f.root, cmp.Or(err, fs.ErrNotExist))
 	}
 	f.health.set(f.root, err, time.Time{})
 	f.mu.Lock()
 	f.locked = err
+	if dir != nil {
+		f.rootDir = dir // the other one may be in use
+	}
 	f.mu.Unlock()
 }
 

@@ -15,6 +15,29 @@ type member struct {
 	key    string // how the root is claimed
 	// left is how the file was left when it was last closed, and is again when it is closed.
 	left fileState
+	// together: Files brings the lines to the disk, also those that unsynced has of the time before
+	// the file was opened, and is given when it is closed.
+	together bool
+	unsynced unsyncedFile
+}
+
+func (m *member) syncedByFiles() bool { return m != nil && m.together }
+
+// takeUnsynced leaves the last sync to Files, unless the file is in doubt already.
+func (m *member) takeUnsynced(a *Appender) bool {
+	if !m.syncedByFiles() {
+		return false
+	}
+	a.syncMu.Lock()
+	defer a.syncMu.Unlock()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	m.unsynced = unsyncedFile{}
+	if a.broken != nil {
+		return false
+	}
+	m.unsynced = unsyncedFile{lines: a.unsynced, folders: a.folders}
+	return true
 }
 
 // fileState is by what a file that was closed is known not to have changed.
@@ -47,7 +70,7 @@ func (m *member) leftAs(info os.FileInfo) bool {
 		return false
 	}
 	id, ok := fileIDOf(info)
-	return info.Size() == 0 || ok && m.left == fileState{id, info.Size()}
+	return info.Size() == 0 && len(m.unsynced.lines) == 0 || ok && m.left == fileState{id, info.Size()}
 }
 
 // leave notes how the file is left, if it is in order.

@@ -43,7 +43,8 @@ func (a *Appender) repair() error {
 		unsynced, a.pending = nil, nil
 	}
 	size := info.Size()
-	if !a.opened && a.opts.member.leftAs(info) {
+	asLeft := !a.opened && a.opts.member.leftAs(info)
+	if asLeft {
 		a.opened = true
 	} else if size, err = a.settle(f, size, unsynced); err != nil {
 		return errors.Join(fmt.Errorf("repairing %s: %w", a.opts.Path, err), f.Close())
@@ -55,7 +56,10 @@ func (a *Appender) repair() error {
 	a.info, a.end, a.checkedEnd, a.pending = info, size, size, nil
 	a.mu.Lock()
 	there := a.unsynced
-	a.file, a.unsynced, a.broken = f, nil, nil
+	a.file, a.broken = f, nil
+	if !asLeft {
+		a.unsynced = nil
+	}
 	a.mu.Unlock()
 	for _, line := range there {
 		a.window.settle(line.key, true)

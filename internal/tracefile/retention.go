@@ -253,6 +253,7 @@ func (f *Files) block(path string) (free func(), ok bool) {
 		defer f.mu.Unlock()
 		delete(f.files, path)
 		delete(f.left, path)
+		f.takeUnsynced(path)
 		close(blocked.gone)
 	}, true
 }

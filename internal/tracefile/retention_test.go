@@ -256,7 +256,7 @@ func TestRetention_ReaderUnderDeletion(t *testing.T) {
 		written <- nil
 	}()
 	got := map[string]int{}
-	for running := true; running; {
+	for running, rest := true, "rest"; running || rest != ""; {
 		select {
 		case err := <-written:
 			require.NoError(t, err)
@@ -264,7 +264,8 @@ func TestRetention_ReaderUnderDeletion(t *testing.T) {
 			running = false
 		default:
 		}
-		for line := range strings.Lines(x.deliver(t)) {
+		rest = x.deliver(t)
+		for line := range strings.Lines(rest) {
 			got[line]++
 		}
 	}

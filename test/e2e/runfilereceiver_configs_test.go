@@ -106,6 +106,32 @@ func TestConfigTwoBackends(t *testing.T) {
 	harness.RequireSameSpans(t, sent, unique(first.spans()))
 }
 
+// configs/per-run-files.yaml: a file for each run, and a backend that has the spans of all.
+func TestConfigPerRunFiles(t *testing.T) {
+	backend := newMemoryBackend(t, takeAll)
+	c := harness.StartCollector(t, harness.CollectorSettings{Config: "per-run-files.yaml", Jaeger: backend.address})
+	files := map[string]string{"run/7 \u00e4": "run%2f7%20%c3%a4", "Run-8": "%52un-8", "run-8": "run-8"}
+	var all []harness.Span
+	for run, folder := range files {
+		sent := harness.StartTraining(t, harness.TrainingSettings{Endpoint: c.GRPC, RunID: run, Samples: 4}).Wait(t)
+		harness.RequireSameSpans(t, sent, harness.ReadTraceFile(t, filepath.Join(c.Data, "runs", folder, "traces.jsonl")))
+		all = append(all, sent...)
+	}
+	waitTaken(t, backend, all)
+	c.Kill()
+	// Its places survive, and a run goes on in its file.
+	c = harness.StartCollector(t, harness.CollectorSettings{Config: "per-run-files.yaml", Jaeger: backend.address, Data: c.Data})
+	sent := harness.StartTraining(t, harness.TrainingSettings{Endpoint: c.GRPC, RunID: "Run-8", Samples: 4}).Wait(t)
+	all = append(all, sent...)
+	harness.WaitFor(t, 30*time.Second, "the spans of all runs", func() error {
+		if n := len(unique(backend.spans())); n < len(all) {
+			return fmt.Errorf("%d so far", n)
+		}
+		return nil
+	})
+	harness.RequireSameSpans(t, all, unique(backend.spans()))
+}
+
 // configs/jaeger-only.yaml: no file, and a backend that is down is a delay all the same.
 func TestConfigJaegerOnly(t *testing.T) {
 	backend := newMemoryBackend(t, takeAll)

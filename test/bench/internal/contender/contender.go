@@ -21,6 +21,10 @@ type Contender struct {
 	// Backend: needs a second collector to send to, whose address is BENCH_BACKEND. A round is over
 	// when the backend has everything.
 	Backend bool
+	// Runs is how many runs its spans are of; 0: as many as the workload says.
+	Runs int
+	// Against names a further contender that it is compared with.
+	Against string
 }
 
 // The contenders that others are compared with.
@@ -37,6 +41,8 @@ var All = []Contender{
 	{Name: Stock, Config: "stock_equivalent.yaml", What: "stock `transform` + `groupbyattrs` + `file`"},
 	runFile("run_file_write", "write", "`run_id` and `run_file`, `durability: write`"),
 	runFile("run_file_sync", "sync", "the same, `durability: sync`"),
+	runs("run_file_1000_runs", "run_file.yaml", "", "`run_id` and `run_file`, 1,000 runs in one file"),
+	runs("run_file_1000_files", "run_file_runs.yaml", "run_file_1000_runs", "the same 1,000 runs in 1,000 files"),
 	{Name: "product", Config: "product.yaml", Backend: true, What: "`run_id` and `run_file`, and a backend that reads from the file"},
 	fanout("fanout_memory", "fanout_memory.yaml", "none", "stock `file`, and a backend through a memory queue"),
 	fanout("fanout_memory_gzip", "fanout_memory.yaml", "gzip", "the same, with gzip (the default)"),
@@ -48,6 +54,13 @@ func runFile(name, durability, what string) Contender {
 	return Contender{
 		Name: name, Config: "run_file.yaml", What: what,
 		Env: map[string]string{"BENCH_DURABILITY": durability},
+	}
+}
+
+func runs(name, config, against, what string) Contender {
+	return Contender{
+		Name: name, Config: config, What: what, Runs: 1000, Against: against,
+		Env: map[string]string{"BENCH_DURABILITY": "write"},
 	}
 }
 

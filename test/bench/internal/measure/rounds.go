@@ -115,7 +115,11 @@ func (r *Runner) start(ctx context.Context, w results.Workload, c contender.Cont
 	if err != nil {
 		return nil, err
 	}
-	clients, err := load.Connect(collector.Endpoint, w.Clients, w.Shape)
+	shape := w.Shape
+	if c.Runs > 0 {
+		shape.Runs = c.Runs
+	}
+	clients, err := load.Connect(collector.Endpoint, w.Clients, shape)
 	if err != nil {
 		return nil, errors.Join(err, collector.Stop())
 	}

@@ -40,7 +40,8 @@ func (r *Runner) Whole(
 	return whole, nil
 }
 
-// ratios compares each contender with nop and with the stock equivalent, as far as they took part.
+// ratios compares each contender with nop, with the stock equivalent, and with the one that it is said
+// to be compared with, as far as they took part.
 // "added" is what a contender costs on top of nop, beside what the stock equivalent costs on top of it.
 func ratios(contenders []contender.Contender, measured []samples) []results.Ratio {
 	byName := map[string]samples{}
@@ -62,6 +63,10 @@ func ratios(contenders []contender.Contender, measured []samples) []results.Rati
 		if haveStock && c.Name != contender.Stock {
 			add("cpu "+c.Name+"/"+contender.Stock, s.cpu, stock.cpu)
 			add("memory "+c.Name+"/"+contender.Stock, s.memory, stock.memory)
+		}
+		if other, have := byName[c.Against]; have {
+			add("cpu "+c.Name+"/"+c.Against, s.cpu, other.cpu)
+			add("memory "+c.Name+"/"+c.Against, s.memory, other.memory)
 		}
 		if haveNop && haveStock && c.Name != contender.Nop && c.Name != contender.Stock {
 			add("added cpu "+c.Name+"/"+contender.Stock, stats.Minus(s.cpu, nop.cpu), stats.Minus(stock.cpu, nop.cpu))
