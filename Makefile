@@ -25,7 +25,7 @@ help: ## Show this list.
 		/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
-build: ## Build bin/otelcol-runspan: one static file, no C.
+build: ## Build bin/otelcol-runspan and bin/runspan: one static file each, no C.
 	$(GO_BUILD) -o bin/ ./cmd/...
 
 .PHONY: run

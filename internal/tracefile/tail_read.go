@@ -1,7 +1,6 @@
 package tracefile
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"os"
@@ -112,41 +111,14 @@ func (t *Tail) verify(f *tailFile, file *os.File) (os.FileInfo, error) {
 // cut reads whole lines from where reading is, and returns the offset after them; 0 when there is
 // none. A line longer than MaxLineBytes is found to its end but not kept: Data stays nil.
 func (b *TailBatch) cut(file io.ReaderAt, size int64) (end int64, err error) {
-	f, set := b.file, b.tail.set
-	lookFrom := f.lookFrom
-	if lookFrom == f.read {
-		buffer := b.tail.takeBuffer()
-		buf := (*buffer)[:min(size-f.read, set.MaxBatchBytes)]
-		n, err := file.ReadAt(buf, f.read)
-		i := bytes.LastIndexByte(buf[:n], '\n')
-		if err == nil || errors.Is(err, io.EOF) {
-			if i >= 0 {
-				b.Data, b.buffer = buf[:i+1], buffer
-				return f.read + int64(i) + 1, nil
-			}
-			err = nil
-		}
+	buffer := b.tail.takeBuffer()
+	b.Data, end, err = cutLines(file, b.file.read, b.file.lookFrom, size, *buffer, b.tail.set.MaxLineBytes)
+	if len(b.Data) > 0 && &b.Data[0] == &(*buffer)[0] {
+		b.buffer = buffer
+	} else {
 		b.tail.buffers.Put(buffer)
-		if err != nil {
-			return 0, err
-		}
-		lookFrom = f.read + int64(n)
 	}
-	// The line goes on behind what a batch holds, or was not whole when it was last looked at: its
-	// end is looked for from there, so that a line which grows slowly is not read again and again.
-	newline, err := tailFindNewline(file, lookFrom, size)
-	if err != nil || newline < 0 {
-		return 0, err
-	}
-	end = newline + 1
-	if end-f.read > set.MaxLineBytes {
-		return end, nil
-	}
-	b.Data = make([]byte, end-f.read)
-	if _, err := file.ReadAt(b.Data, f.read); err != nil {
-		return 0, err
-	}
-	return end, nil
+	return end, err
 }
 
 func (t *Tail) takeBuffer() *[]byte {

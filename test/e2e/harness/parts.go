@@ -55,6 +55,16 @@ func Binary(t *testing.T) string {
 	return path
 }
 
+// CommandLine returns the path of the tools for trace files: bin/runspan, beside the collector.
+func CommandLine(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(filepath.Dir(Binary(t)), "runspan")
+	if _, err := os.Stat(path); err != nil {
+		t.Fatalf("%v: run `make build` first", err)
+	}
+	return path
+}
+
 // jaegerBinary returns the path of the Jaeger that scripts/jaeger-build.sh made.
 func jaegerBinary(t *testing.T) string {
 	t.Helper()

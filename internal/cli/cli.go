@@ -1,0 +1,146 @@
+// Package cli is the runspan command line, the tools for trace files: one file a subcommand.
+package cli
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runspan/runspan/internal/tracefile"
+)
+
+// Version of the release; equal to the collector's.
+const Version = "0.1.0"
+
+// The exit codes.
+const (
+	// ExitClean says that everything was read and there is nothing to say against it.
+	ExitClean = 0
+	// ExitFindings says that the work was done and something was found or left out.
+	ExitFindings = 1
+	// ExitFailed says that something could not be read, written or understood.
+	ExitFailed = 2
+	// ExitInterrupted says that Ctrl-C ended it, as shells do.
+	ExitInterrupted = 130
+)
+
+// errFindings ends a command with ExitFindings; what was found is printed already.
+var errFindings = errors.New("findings")
+
+// Main runs the command line of this process and returns its exit code.
+func Main() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	return Run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+}
+
+// Run runs a command line and returns its exit code.
+func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	a := newApp(stdout, stderr)
+	root := newRoot(a) //nolint:contextcheck // the commands have it from ExecuteContext
+	root.SetArgs(args)
+	root.SetOut(a.out)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if flush := a.out.Flush(); flush != nil && (err == nil || errors.Is(err, errFindings)) {
+		err = fmt.Errorf("writing the output: %w", flush)
+	}
+	switch {
+	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
+		a.complain(errors.New("interrupted"))
+		return ExitInterrupted
+	case err != nil && !errors.Is(err, errFindings):
+		a.complain(err)
+		return ExitFailed
+	case a.failed:
+		return ExitFailed
+	case err != nil:
+		return ExitFindings
+	}
+	return ExitClean
+}
+
+// app is what the subcommands share.
+type app struct {
+	out    *bufio.Writer
+	errOut io.Writer
+
+	json    bool
+	maxLine byteSize
+
+	failed bool // something was complained about and the work went on
+}
+
+func newApp(stdout, stderr io.Writer) *app {
+	return &app{out: bufio.NewWriter(stdout), errOut: stderr, maxLine: tracefile.DefaultScanLineBytes}
+}
+
+func newRoot(a *app) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "runspan",
+		Short: "Tools for trace files",
+		Long: `Tools for the trace files that the run_file exporter of otelcol-runspan writes, and for every other
+file of OTLP JSON lines. All of them read files while a collector writes them, in bounded memory.
+
+A PATH is a file, a folder (all ` + "`*.jsonl`" + ` in it and below), or a pattern in quotes. A file and its closed
+segments (` + "`NAME-<UTC time>-<n>.jsonl`" + `) are one log. Bytes behind the last newline of a file are not data.
+
+Exit codes: 0 all is well, 1 something was found or left out, 2 something could not be read, written or
+understood, 130 interrupted.`,
+		Version:       Version,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return fmt.Errorf("%w: `%s --help` lists the flags", err, cmd.CommandPath())
+	})
+	root.PersistentFlags().BoolVar(&a.json, "json", false, "print one JSON object instead of text")
+	root.AddCommand(
+		newRuns(a), newCheck(a), newRepair(a), newSplit(a), newMerge(a), newPrune(a), newPin(a), newUnpin(a),
+	)
+	return root
+}
+
+// addMaxLine adds the flag of every command that decodes lines.
+func (a *app) addMaxLine(cmd *cobra.Command) {
+	cmd.Flags().Var(&a.maxLine, "max-line", "the longest line that is decoded, up to ten times of it in memory; a longer one counts as bad")
+}
+
+// complain prints an error.
+func (a *app) complain(err error) { _, _ = fmt.Fprintf(a.errOut, "runspan: %v\n", err) }
+
+// fail prints an error that does not end the work; the exit code tells.
+func (a *app) fail(err error) {
+	a.failed = true
+	a.complain(err)
+}
+
+// printf prints to the standard output. An error stays in the buffer until Run flushes it.
+func (a *app) printf(format string, args ...any) { _, _ = fmt.Fprintf(a.out, format, args...) }
+
+// printJSON prints v, indented.
+func (a *app) printJSON(v any) error {
+	enc := json.NewEncoder(a.out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+// withArgs checks that there is an argument and at most this many, -1 for any number; the error says
+// what they are.
+func withArgs(most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 || most >= 0 && len(args) > most {
+			return fmt.Errorf("usage: %s: `%s --help` has an example", cmd.UseLine(), cmd.CommandPath())
+		}
+		return nil
+	}
+}
