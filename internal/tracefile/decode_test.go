@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -176,7 +177,7 @@ func TestDecode_ManyKeysAreLeftToTheStockOne(t *testing.T) {
 	td := ptrace.NewTraces()
 	attrs := td.ResourceSpans().AppendEmpty().ScopeSpans().AppendEmpty().Spans().AppendEmpty().Attributes()
 	for i := range maxScannedKeys {
-		attrs.PutInt(fmt.Sprint(i), 1)
+		attrs.PutInt(strconv.Itoa(i), 1)
 	}
 	assert.True(t, isCanonical(AppendTraces(nil, td)))
 	attrs.PutInt("more", 1)

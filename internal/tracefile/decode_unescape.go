@@ -22,7 +22,8 @@ const blockBytes = 16 << 10
 // behind its closing quote, which is negative where it is not a string. Behind the string s has at
 // least eight bytes, with a control character among them.
 func (u *unescaper) read(s string, start, i int) (string, int) {
-	buf := append(u.scratch[:0], s[start:i]...)
+	u.scratch = append(u.scratch[:0], s[start:i]...)
+	buf := u.scratch
 	for {
 		// Room for a word, or for the longest character.
 		if cap(buf)-len(buf) < 8 {

@@ -86,20 +86,54 @@ func (x *tailFixture) batch(t *testing.T) *TailBatch {
 	return b
 }
 
-// deliver returns the text of what is to be read until nothing more comes, and delivers it.
+// deliver returns the text of what is to be read until nothing more comes, and delivers it. How long
+// a pause is says nothing on a busy machine: it ends after three looks that found nothing, none of
+// which was still waiting for something to settle.
 func (x *tailFixture) deliver(t *testing.T) string {
 	t.Helper()
 	var text strings.Builder
+	idleSince, looks, last := time.Now(), 0, x.nextLook
 	for {
-		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		b, err := x.Next(ctx)
 		cancel()
-		if err != nil {
+		if err == nil {
+			text.Write(b.Data)
+			b.Delivered()
+			idleSince, looks = time.Now(), 0
+			continue
+		}
+		if x.nextLook != last {
+			looks, last = looks+1, x.nextLook
+		}
+		if idle := time.Since(idleSince); idle > 10*time.Second || idle >= 100*time.Millisecond && looks >= 3 && !x.settling() {
 			return text.String()
 		}
-		text.Write(b.Data)
-		b.Delivered()
 	}
+}
+
+// settling reports whether a file is still looked at in the hope that it will be as it was.
+func (x *tailFixture) settling() bool {
+	x.Tail.mu.Lock()
+	defer x.Tail.mu.Unlock()
+	for _, f := range x.files {
+		for _, since := range []time.Time{f.shrunkSince, f.tornSince, f.goneSince} {
+			if !since.IsZero() && time.Since(since) < 4*x.set.SettleTime {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// deliverUntil is deliver until enough came, for files that grow meanwhile.
+func (x *tailFixture) deliverUntil(t *testing.T, enough func(text string) bool) string {
+	t.Helper()
+	text := x.deliver(t)
+	for until := time.Now().Add(10 * time.Second); !enough(text) && time.Now().Before(until); {
+		text += x.deliver(t)
+	}
+	return text
 }
 
 func (x *tailFixture) seenEvents(kind TailEventKind) []TailEvent {

@@ -63,6 +63,10 @@ func TestTail_AtLeastOnceAcrossCrashes(t *testing.T) {
 	var out []*TailBatch
 	for step := range 3000 {
 		switch n := random.Intn(100); {
+		case step%700 == 699:
+			out = nil
+			x.crash(t)
+			again++
 		case n < 40:
 			x.append(t, "traces.jsonl", fmt.Sprintf("line %d\n", written))
 			written++
@@ -81,10 +85,6 @@ func TestTail_AtLeastOnceAcrossCrashes(t *testing.T) {
 			out = slices.Delete(out, i, i+1)
 		case n < 97:
 			x.Save()
-		case n == 97 && step%5 == 0:
-			out = nil
-			x.crash(t)
-			again++
 		}
 	}
 	for _, b := range out {
@@ -93,10 +93,13 @@ func TestTail_AtLeastOnceAcrossCrashes(t *testing.T) {
 		}
 		b.Delivered()
 	}
-	for line := range strings.Lines(x.deliver(t)) {
-		delivered[line]++
-	}
-	require.Greater(t, again, 2)
+	x.deliverUntil(t, func(text string) bool {
+		for line := range strings.Lines(text) {
+			delivered[line]++
+		}
+		return len(delivered) == written
+	})
+	require.Equal(t, 4, again)
 	require.Len(t, delivered, written)
 }
 

@@ -93,16 +93,10 @@ func TestTail_RotationUnderLoad(t *testing.T) {
 		}
 	}()
 	seen := map[string]int{}
-	for running := true; running; {
-		select {
-		case <-done:
-			running = false
-		default:
-		}
-		for line := range strings.Lines(x.deliver(t)) {
-			seen[line]++
-		}
+	for line := range strings.Lines(x.deliverUntil(t, func(text string) bool { return strings.Count(text, "\n") >= lines })) {
+		seen[line]++
 	}
+	<-done
 	require.Len(t, seen, lines)
 	for line, n := range seen {
 		require.Equal(t, 1, n, line)
