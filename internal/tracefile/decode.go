@@ -26,7 +26,8 @@ type Decoder struct {
 }
 
 // Append decodes a line, with or without the newline at its end, and appends its resources to rss.
-// The line is not kept.
+// The line is not kept. Where its capacity goes on behind it, up to 16 bytes there are read too, whatever
+// they are: nobody may be writing to them.
 //
 // A line of another writer may use OTLP's older names (instrumentationLibrarySpans), ids in base64,
 // and fields that this version does not know: lost is the number of fields, resources, scopes and

@@ -2,7 +2,6 @@ package tracefile
 
 import (
 	"math"
-	"strings"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
@@ -12,58 +11,78 @@ import (
 // space, numbers as it writes them. Whatever else it meets it gives up on, so that it needs to know
 // no more of JSON than that form.
 type canonical struct {
-	s string // the line, and padding behind it
-	i int    // the place in s
+	// s is the line with the newline that ends it, and readable bytes behind that: a word of eight bytes
+	// can be loaded at any place of the line. No string goes on over a newline, and no key has one.
+	s []byte
+	n int // where the newline is
+	i int // the place in s
 	// sep is what stands before the next field of the object that is being read: its opening brace,
 	// or a comma.
 	sep byte
 	bad bool
-	// How many attributes the last span had, and how many spans the last scope: the next one mostly
-	// has as many.
-	attributes, spans int
-	unescape          unescaper
+
+	texts  texts
+	padded []byte // for a line that has nothing behind it
+	// The strings in the attributes of the last spans, how many attributes the last span had, and how
+	// many spans the last scope: the next one mostly has as many, with the same keys and some of the
+	// same values. A string that had an escape is not among them.
+	last       []attribute
+	attributes int
+	spans      int
 }
 
-// padding is behind each line, so that eight bytes can be loaded at any place of it. No string goes
-// on over a control character, and no key begins with one.
-const padding = "\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n"
+type attribute struct{ key, value string }
+
+// slackBehind is how many bytes must be readable behind a line.
+const slackBehind = 16
 
 // maxScannedKeys bounds the attributes of one map: pdata compares each new key with all keys before
 // it, which takes seconds for 100,000 of them. The stock unmarshaler does not.
 const maxScannedKeys = 128
 
 // read appends the resources of a line to rss. It returns false where the line is not in the form;
-// what it appended until then is of no use.
+// what it appended until then is of no use. It reads up to slackBehind bytes of the capacity behind the
+// line, whatever they are, and otherwise works on a copy.
 func (c *canonical) read(rss ptrace.ResourceSpansSlice, line []byte) bool {
-	if n := len(line); n > 0 && line[n-1] == '\n' {
-		line = line[:n-1]
+	n := len(line)
+	if n > 0 && line[n-1] == '\n' && cap(line)-n >= slackBehind {
+		n--
+		c.s = line[:n+1+slackBehind]
+	} else {
+		if n > 0 && line[n-1] == '\n' {
+			n--
+		}
+		c.padded = append(append(c.padded[:0], line[:n]...), "\n                "...)
+		c.s = c.padded
 	}
-	var text strings.Builder
-	text.Grow(len(line) + len(padding))
-	text.Write(line)
-	text.WriteString(padding)
-	// All strings of the line are cut out of this one copy: no allocation for each.
-	c.s, c.i, c.bad = text.String(), 0, false
+	c.n, c.i, c.bad = n, 0, false
 	c.traces(rss)
-	ok := !c.bad && c.i == len(line)
-	c.s = ""
-	c.unescape.release()
+	ok := !c.bad && c.i == c.n
+	c.s = nil
+	if cap(c.padded) > 1<<20 {
+		c.padded = nil // blown up by one huge line
+	}
 	return ok
 }
 
 // fail gives up: from here on nothing matches, and every loop ends.
 func (c *canonical) fail() {
 	c.bad = true
-	c.i = len(c.s) - len(padding)
+	c.i = c.n
 }
 
-// accept steps over the text, if it stands here.
+// accept steps over the text, if it stands here. The text has no newline, so that it cannot match
+// what is behind the line.
 func (c *canonical) accept(text string) bool {
-	if !strings.HasPrefix(c.s[c.i:], text) {
+	if !c.stands(c.i, text) {
 		return false
 	}
 	c.i += len(text)
 	return true
+}
+
+func (c *canonical) stands(at int, text string) bool {
+	return len(c.s)-at >= len(text) && string(c.s[at:at+len(text)]) == text
 }
 
 func (c *canonical) expect(text string) {
@@ -83,7 +102,7 @@ func (c *canonical) open() {
 // field steps over the separator and the key, with its colon and all that always follows, if the
 // object's next field has it.
 func (c *canonical) field(key string) bool {
-	if c.s[c.i] != c.sep || !strings.HasPrefix(c.s[c.i+1:], key) {
+	if c.s[c.i] != c.sep || !c.stands(c.i+1, key) {
 		return false
 	}
 	c.i += 1 + len(key)
@@ -126,7 +145,7 @@ func (c *canonical) traces(rss ptrace.ResourceSpansSlice) {
 func (c *canonical) resourceSpans(rs ptrace.ResourceSpans) {
 	c.expect(`{"resource":`)
 	c.open()
-	c.attributesField(rs.Resource().Attributes(), 0)
+	c.attributesField(rs.Resource().Attributes())
 	rs.Resource().SetDroppedAttributesCount(c.count(`"droppedAttributesCount":`))
 	c.end()
 	for more := c.field(`"scopeSpans":[`); more; more = c.next() {
@@ -142,7 +161,7 @@ func (c *canonical) scopeSpans(ss ptrace.ScopeSpans) {
 	c.open()
 	scope.SetName(c.text(`"name":"`))
 	scope.SetVersion(c.text(`"version":"`))
-	c.attributesField(scope.Attributes(), 0)
+	c.attributesField(scope.Attributes())
 	scope.SetDroppedAttributesCount(c.count(`"droppedAttributesCount":`))
 	c.end()
 	if c.field(`"spans":[`) {
@@ -175,8 +194,11 @@ func (c *canonical) span(span ptrace.Span) {
 	span.SetKind(ptrace.SpanKind(c.enum(`"kind":`)))
 	span.SetStartTimestamp(c.time(`"startTimeUnixNano":"`))
 	span.SetEndTimestamp(c.time(`"endTimeUnixNano":"`))
-	c.attributesField(span.Attributes(), c.attributes)
-	c.attributes = span.Attributes().Len()
+	if c.field(`"attributes":[`) {
+		span.Attributes().EnsureCapacity(c.attributes)
+		c.spanAttributes(span.Attributes())
+		c.attributes = span.Attributes().Len()
+	}
 	span.SetDroppedAttributesCount(c.count(`"droppedAttributesCount":`))
 	for more := c.field(`"events":[`); more; more = c.next() {
 		c.event(span.Events().AppendEmpty())
@@ -203,7 +225,7 @@ func (c *canonical) event(event ptrace.SpanEvent) {
 	c.open()
 	event.SetTimestamp(c.time(`"timeUnixNano":"`))
 	event.SetName(c.text(`"name":"`))
-	c.attributesField(event.Attributes(), 0)
+	c.attributesField(event.Attributes())
 	event.SetDroppedAttributesCount(c.count(`"droppedAttributesCount":`))
 	c.end()
 }
@@ -219,16 +241,43 @@ func (c *canonical) link(link ptrace.SpanLink) {
 	if c.field(`"traceState":"`) {
 		link.TraceState().FromRaw(c.string())
 	}
-	c.attributesField(link.Attributes(), 0)
+	c.attributesField(link.Attributes())
 	link.SetDroppedAttributesCount(c.count(`"droppedAttributesCount":`))
 	link.SetFlags(c.count(`"flags":`))
 	c.end()
 }
 
-func (c *canonical) attributesField(m pcommon.Map, capacity int) {
+func (c *canonical) attributesField(m pcommon.Map) {
 	if c.field(`"attributes":[`) {
-		m.EnsureCapacity(capacity)
 		c.keyValues(m, 0)
+	}
+}
+
+// spanAttributes is keyValues for those of a span, most of which the span before had too.
+func (c *canonical) spanAttributes(m pcommon.Map) {
+	n := 0
+	for more := true; more; more = c.next() {
+		if n == maxScannedKeys {
+			c.fail()
+			return
+		}
+		if n == len(c.last) {
+			c.last = append(c.last, attribute{})
+		}
+		last := &c.last[n]
+		c.expect(`{"key":"`)
+		v, ok := c.put(m, c.stringLike(&last.key), &n)
+		if !ok {
+			return
+		}
+		if c.accept(`,"value":{"stringValue":"`) {
+			v.SetStr(c.stringLike(&last.value))
+			c.expect("}}")
+			continue
+		}
+		c.expect(`,"value":`)
+		c.value(v, 0)
+		c.expect("}")
 	}
 }
 
@@ -237,17 +286,25 @@ func (c *canonical) keyValues(m pcommon.Map, depth int) {
 	n := 0
 	for more := true; more; more = c.next() {
 		c.expect(`{"key":"`)
-		v := m.PutEmpty(c.string())
-		// A key that was there before would lose its first value here, and the stock unmarshaler
-		// keeps both.
-		if n++; m.Len() != n || n > maxScannedKeys {
-			c.fail()
+		v, ok := c.put(m, c.string(), &n)
+		if !ok {
 			return
 		}
 		c.expect(`,"value":`)
 		c.value(v, depth)
 		c.expect("}")
 	}
+}
+
+// put adds a key to a map that had n. It gives up on a key that was there before: pdata would lose its
+// first value, and the stock unmarshaler keeps both.
+func (c *canonical) put(m pcommon.Map, key string, n *int) (pcommon.Value, bool) {
+	v := m.PutEmpty(key)
+	if *n++; m.Len() != *n || *n > maxScannedKeys {
+		c.fail()
+		return v, false
+	}
+	return v, true
 }
 
 func (c *canonical) value(v pcommon.Value, depth int) {

@@ -1,11 +1,12 @@
 package tracefile
 
 import (
+	"bytes"
 	"encoding/base64"
+	"encoding/binary"
 	"math"
 	"math/bits"
 	"strconv"
-	"strings"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 )
@@ -14,7 +15,7 @@ import (
 func (c *canonical) string() string {
 	start := c.i
 	for i := start; ; i += 8 {
-		found := stringStops(load8(c.s[i:]))
+		found := stringStops(binary.LittleEndian.Uint64(c.s[i:]))
 		if found == 0 {
 			continue
 		}
@@ -22,9 +23,9 @@ func (c *canonical) string() string {
 		switch c.s[i] {
 		case '"':
 			c.i = i + 1
-			return c.s[start:i]
+			return c.texts.keep(c.s[start:i])
 		case '\\':
-			text, end := c.unescape.read(c.s, start, i)
+			text, end := c.texts.unescape(c.s, start, i)
 			if end < 0 {
 				c.fail()
 				return ""
@@ -36,6 +37,27 @@ func (c *canonical) string() string {
 			return ""
 		}
 	}
+}
+
+// maxGuess bounds the strings that are guessed, which keep their block alive.
+const maxGuess = 256
+
+// stringLike is string where the last one is likely to come again: then it costs neither a search nor
+// memory.
+func (c *canonical) stringLike(last *string) string {
+	if end := c.i + len(*last); c.stands(c.i, *last) && end < c.n && c.s[end] == '"' {
+		c.i = end + 1
+		return *last
+	}
+	start := c.i
+	text := c.string()
+	*last = ""
+	// Every escape is longer than what it stands for: a string of the same length has none, and the
+	// same bytes mean the same string.
+	if size := c.i - start - 1; size == len(text) && size <= maxGuess {
+		*last = text
+	}
+	return text
 }
 
 // stringStops has the highest bit of a byte set where that byte of word ends a run of plain text: a
@@ -52,7 +74,7 @@ func (c *canonical) digits() uint64 {
 	var n uint64
 	i := start
 	for range 2 { // sixteen of the nineteen digits of a time
-		word := load8(c.s[i:])
+		word := binary.LittleEndian.Uint64(c.s[i:])
 		if !eightAreDigits(word) {
 			break
 		}
@@ -109,7 +131,7 @@ func (c *canonical) double() float64 {
 		return math.Inf(-1)
 	}
 	size := numberLength(c.s[c.i:])
-	f, err := strconv.ParseFloat(c.s[c.i:c.i+size], 64)
+	f, err := strconv.ParseFloat(string(c.s[c.i:c.i+size]), 64)
 	if err != nil { // also when there is no number
 		c.fail()
 		return 0
@@ -119,7 +141,7 @@ func (c *canonical) double() float64 {
 }
 
 // numberLength returns the length of the JSON number with which s begins, zero if there is none.
-func numberLength(s string) int {
+func numberLength(s []byte) int {
 	i := 0
 	digits := func() bool {
 		start := i
@@ -154,26 +176,23 @@ func numberLength(s string) int {
 
 // base64 reads bytes behind the opening quote.
 func (c *canonical) base64() []byte {
-	size := strings.IndexByte(c.s[c.i:], '"')
+	size := bytes.IndexByte(c.s[c.i:c.n], '"')
 	if size < 0 {
 		c.fail()
 		return nil
 	}
 	text := c.s[c.i : c.i+size]
-	b, err := base64.StdEncoding.DecodeString(text)
-	if err != nil || strings.IndexByte(text, '\r') >= 0 { // which DecodeString steps over
+	b := make([]byte, base64.StdEncoding.DecodedLen(size))
+	n, err := base64.StdEncoding.Decode(b, text)
+	if err != nil || bytes.IndexByte(text, '\r') >= 0 { // which Decode steps over
 		c.fail()
 		return nil
 	}
 	c.i += size + 1
-	return b
+	return b[:n]
 }
 
 func (c *canonical) traceID() (id pcommon.TraceID) {
-	if len(c.s)-c.i < 2*len(id) {
-		c.fail()
-		return id
-	}
 	c.hex(id[:])
 	return id
 }
@@ -185,7 +204,7 @@ func (c *canonical) spanID() (id pcommon.SpanID) {
 
 // hex fills id from the hexadecimal digits in front of the closing quote.
 func (c *canonical) hex(id []byte) {
-	text := c.s[c.i:]
+	text := c.s[c.i:c.n]
 	if len(text) <= 2*len(id) || text[2*len(id)] != '"' {
 		c.fail()
 		return
