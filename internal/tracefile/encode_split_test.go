@@ -236,7 +236,7 @@ func TestEncoder_Parts(t *testing.T) {
 			for i := range parts {
 				want, err := other.Encode(alone[i])
 				assert.Equal(t, err, errs[i])
-				require.Equal(t, len(want), len(got[i]))
+				require.Len(t, got[i], len(want))
 				for n := range want {
 					require.Equal(t, string(want[n]), string(got[i][n]))
 				}
