@@ -204,3 +204,43 @@ func TestSpanTooLong(t *testing.T) {
 	require.NoError(t, err, "an error must not outlive its call")
 	assert.Len(t, lines, 1)
 }
+
+// A part of a request has the lines that it would have as a request of its own, and those of the other
+// parts stay as they are.
+func TestEncoder_Parts(t *testing.T) {
+	td := ptrace.NewTraces()
+	parts := [][]int{{0, 3}, {1}, {2, 4}, {5}}
+	alone := make([]ptrace.Traces, len(parts))
+	for i := range 6 {
+		rs := td.ResourceSpans().AppendEmpty()
+		rs.Resource().Attributes().PutInt("resource", int64(i))
+		for n := range 40 * i {
+			rs.ScopeSpans().AppendEmpty().Spans().AppendEmpty().SetName(strings.Repeat("x", n))
+		}
+	}
+	for i, part := range parts {
+		alone[i] = ptrace.NewTraces()
+		for _, resource := range part {
+			td.ResourceSpans().At(resource).CopyTo(alone[i].ResourceSpans().AppendEmpty())
+		}
+	}
+	for _, limit := range []int{200, 2000, 1 << 20} {
+		e, other := Encoder{MaxLineBytes: limit}, Encoder{MaxLineBytes: limit}
+		for range 2 {
+			e.Begin(td)
+			got, errs := make([][][]byte, len(parts)), make([]error, len(parts))
+			for i, part := range parts {
+				got[i], errs[i] = e.EncodePart(part)
+			}
+			e.End()
+			for i := range parts {
+				want, err := other.Encode(alone[i])
+				assert.Equal(t, err, errs[i])
+				require.Len(t, got[i], len(want))
+				for n := range want {
+					require.Equal(t, string(want[n]), string(got[i][n]))
+				}
+			}
+		}
+	}
+}

@@ -143,10 +143,11 @@ func (f *Files) inDoubt(path string) {
 // verify opens a file that is in doubt, which verifies its lines and writes them again.
 func (f *Files) verify(path string) error {
 	file, err := f.acquire(f.open, path)
-	if err == nil {
-		f.release(file)
+	if err != nil {
+		return fmt.Errorf("%s: %w: %w", path, ErrInDoubt, err)
 	}
-	return err
+	f.release(file)
+	return nil
 }
 
 // forgetUnsynced forgets what was synced, unless it was written to and closed again since.

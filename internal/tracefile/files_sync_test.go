@@ -161,6 +161,32 @@ func TestFilesSync_DoubtEnds(t *testing.T) {
 	assert.Equal(t, "line\n", content(t, path))
 }
 
+// A file that is closed while it is in doubt is verified later.
+func TestFilesSync_ClosedInDoubt(t *testing.T) {
+	seen := &counts{}
+	f, faults, dir := syncedByHand(t, 1, seen)
+	require.NoError(t, putRun(t.Context(), f, run(0), "line"))
+	path := filepath.Join(dir, run(0)+".jsonl")
+	faults.set(func(fs *faultFS) {
+		fs.sync = func(*os.File) error { return syscall.EIO }
+		fs.open = func(name string) error {
+			if name == path {
+				return syscall.EIO
+			}
+			return nil
+		}
+	})
+	require.ErrorIs(t, f.syncAll(), syscall.EIO)
+	require.NoError(t, putRun(t.Context(), f, run(1), "line"))
+	soon(t, func() bool { f.mu.Lock(); defer f.mu.Unlock(); return f.unsynced[path].doubt }, "closed")
+	require.ErrorIs(t, f.syncAll(), ErrInDoubt)
+	faults.set(func(fs *faultFS) { fs.sync, fs.open = nil, nil })
+	require.NoError(t, os.Truncate(path, 0))
+	require.NoError(t, f.syncAll())
+	assert.Equal(t, 1, seen.lost)
+	soon(t, func() bool { return f.syncAll() == nil && f.isClean() }, "all is on the disk")
+}
+
 // A disk that hangs does not fill the memory with what is to be synced.
 func TestFilesSync_BoundedMemory(t *testing.T) {
 	f, _, _ := syncedByHand(t, 8, &counts{})

@@ -322,3 +322,17 @@ func TestFiles_FoldersAreSynced(t *testing.T) {
 	defer mu.Unlock()
 	assert.ElementsMatch(t, []string{dir, dir + "/s", dir + "/s/r"}, synced)
 }
+
+// The spans of a reader never come back into the file that they were read from.
+func TestFiles_Loop(t *testing.T) {
+	dir := t.TempDir()
+	f := mustOpenFiles(t, filesOptions(t, dir+"/{run.id}.jsonl"))
+	ctx := WithTail(t.Context(), []string{dir + "/a.jsonl"})
+	require.ErrorIs(t, putRun(ctx, f, "a", "line"), ErrLoop)
+	require.NoError(t, putRun(ctx, f, "b", "line"))
+
+	unregister := RegisterWriter("run_file/runs", dir+"/{run.id}/traces.jsonl")
+	defer unregister()
+	assert.True(t, WriterFeeds("run_file/runs", []string{dir + "/*/traces.jsonl"}))
+	assert.False(t, WriterFeeds("run_file/runs", []string{dir + "/*.jsonl"}))
+}

@@ -23,7 +23,7 @@ type member struct {
 
 func (m *member) syncedByFiles() bool { return m != nil && m.together }
 
-// takeUnsynced leaves the last sync to Files, unless the file is in doubt already.
+// takeUnsynced leaves the last sync to Files, and lines that are in doubt.
 func (m *member) takeUnsynced(a *Appender) bool {
 	if !m.syncedByFiles() {
 		return false
@@ -32,11 +32,7 @@ func (m *member) takeUnsynced(a *Appender) bool {
 	defer a.syncMu.Unlock()
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	m.unsynced = unsyncedFile{}
-	if a.broken != nil {
-		return false
-	}
-	m.unsynced = unsyncedFile{lines: a.unsynced, folders: a.folders}
+	m.unsynced = unsyncedFile{lines: a.unsynced, folders: a.folders, doubt: a.broken != nil && len(a.unsynced) > 0}
 	return true
 }
 

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -90,9 +91,13 @@ func (c *collector) awaitReady(t *testing.T) {
 	}
 }
 
-// terminate sends SIGTERM and returns how the collector ended.
+// terminate sends SIGTERM and returns how the collector ended. The collector listens before it is ready
+// for the signal: one that comes between the two, right after its start, kills it.
 func (c *collector) terminate(t *testing.T) error {
 	t.Helper()
+	require.Eventually(t, func() bool { return strings.Contains(c.Log(), "Everything is ready") },
+		endWithin, 5*time.Millisecond, "not ready: %s", c.Log())
+	time.Sleep(50 * time.Millisecond)
 	c.Terminate()
 	return c.wait(t)
 }
