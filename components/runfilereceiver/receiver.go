@@ -279,11 +279,7 @@ func (r *runFileReceiver) ended() bool {
 func (r *runFileReceiver) drain(ctx context.Context) {
 	started := time.Now()
 	for ctx.Err() == nil && !r.ended() && r.gate.up() && time.Since(started) < r.timing.drain {
-		caughtUp, growth := r.tail.CaughtUp()
-		if growth.Before(started) {
-			growth = started
-		}
-		if caughtUp && time.Since(growth) >= r.timing.quiet {
+		if r.tail.CaughtUp(started, r.timing.quiet) {
 			return
 		}
 		time.Sleep(r.timing.check)

@@ -20,7 +20,7 @@ var (
 //
 // Lines in the form that [Encoder] and the collector's ptrace.JSONMarshaler write are read by code
 // of its own, in about a third of the time of ptrace.JSONUnmarshaler and with the same result
-// (docs/adr/0007-own-trace-decoder.md). All others are read by that one; see [Decoder.Append].
+// (docs/adr/0009-own-trace-decoder.md). All others are read by that one; see [Decoder.Append].
 type Decoder struct {
 	canonical canonical
 }

@@ -3,8 +3,10 @@ package tracefile
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -120,6 +122,22 @@ func TestDecode_EveryByteChanged(t *testing.T) {
 	for i := range line {
 		checkDecoding(t, append(line[:i:i], line[i+1:]...))
 		checkDecoding(t, append(append(line[:i:i], line[i]), line[i:]...))
+	}
+}
+
+// The same with lines of every kind in which one to three bytes were changed at random.
+func TestDecode_RandomChanges(t *testing.T) {
+	const bytes = `"\{}[]:,0123456789abcdefnrtu-+.eE /` + "\n\r\x00\xff"
+	random := rand.New(rand.NewPCG(1, 2))
+	for seed := range uint64(200) {
+		line := AppendTraces(nil, newGenerator(seed).traces())
+		for range 25 {
+			changed := slices.Clone(line)
+			for range 1 + random.IntN(3) {
+				changed[random.IntN(len(changed))] = bytes[random.IntN(len(bytes))]
+			}
+			checkDecoding(t, changed)
+		}
 	}
 }
 

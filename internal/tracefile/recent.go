@@ -14,7 +14,7 @@ import (
 // of: reading and decoding them again took a third of the whole collector's time. The file stays
 // the log. What is kept here is bounded, is handed out only for a place at which the file has just
 // been seen to hold the line, and is read from the file whenever it is not here.
-// docs/adr/0008-readers-in-the-same-process.md has the figures.
+// docs/adr/0010-readers-in-the-same-process.md has the figures.
 const (
 	// recentFileBytes bounds what is kept of one file, in bytes of its lines: 50 ms of a writer at
 	// full speed. The traces take about twice as much.

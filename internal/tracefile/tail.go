@@ -57,7 +57,8 @@ type Tail struct {
 	mu         sync.Mutex
 	files      map[string]*tailFile // by fingerprint
 	logs       [][]*tailFile        // those that are there, a log each, in their order
-	lastGrowth time.Time
+	lastGrowth time.Time // the beginning of the look that saw it
+	lastLook   time.Time // the beginning of the last one that is over
 	unwritable bool
 
 	buffers sync.Pool // of *[]byte, each MaxBatchBytes long
@@ -218,17 +219,21 @@ func (t *Tail) Progress() []TailProgress {
 	return progress
 }
 
-// CaughtUp reports whether every whole line that a look has seen is delivered, and when a file has
-// last grown.
-func (t *Tail) CaughtUp() (caughtUp bool, lastGrowth time.Time) {
+// CaughtUp reports whether every whole line is delivered and no file has grown for quiet, counted from
+// since at the earliest. It takes a look that began after that time to know: on a busy machine, or
+// with thousands of files, there may have been none for longer than that.
+func (t *Tail) CaughtUp(since time.Time, quiet time.Duration) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, f := range t.files {
 		if len(f.handedOut) > 0 || f.unread() {
-			return false, t.lastGrowth
+			return false
 		}
 	}
-	return true, t.lastGrowth
+	if t.lastGrowth.After(since) {
+		since = t.lastGrowth
+	}
+	return t.lastLook.Sub(since) >= quiet
 }
 
 // Close saves the places and ends the Tail. Next must not be running.

@@ -33,7 +33,7 @@ func (t *Tail) look() {
 			t.missing(f, started)
 		}
 	}
-	t.sortLogs()
+	t.sortLogs(started)
 	t.follow()
 	t.looked = true
 
@@ -236,10 +236,11 @@ func (t *Tail) missing(f *tailFile, now time.Time) {
 	t.set.OnEvent(TailEvent{Kind: TailVanished, Path: f.path, Offset: f.read, Bytes: lost})
 }
 
-// sortLogs puts the files that are there in the order in which they are read.
-func (t *Tail) sortLogs() {
+// sortLogs puts the files that are there in the order in which they are read, which ends a look.
+func (t *Tail) sortLogs(lookBegan time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.lastLook = lookBegan
 	files := slices.Collect(maps.Values(t.files))
 	files = slices.DeleteFunc(files, func(f *tailFile) bool { return !f.goneSince.IsZero() })
 	slices.SortFunc(files, func(a, b *tailFile) int { return a.order.compare(b.order) })
