@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -167,7 +168,8 @@ func Open(ctx context.Context, opts Options) (*Appender, error) {
 		stopped:  make(chan struct{}),
 	}
 	if m := opts.member; m != nil {
-		a.unsynced, a.folders = m.unsynced.lines, m.unsynced.folders
+		// A sync that has begun may still be reading the folders that the file had when it was closed.
+		a.unsynced, a.folders = m.unsynced.lines, slices.Clone(m.unsynced.folders)
 	}
 	a.open, a.close = context.WithCancel(context.WithoutCancel(ctx))
 	ready := make(chan error, 1)

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -197,4 +198,30 @@ func TestFilesSync_BoundedMemory(t *testing.T) {
 		assert.LessOrEqual(t, f.unsyncedLines, 2*maxUnsynced)
 	}
 	clear(f.unsynced)
+}
+
+// Files are closed and opened again while others are synced.
+func TestFilesSync_WhileFilesComeAndGo(t *testing.T) {
+	dir := t.TempDir()
+	seen := &counts{}
+	opts := filesOptions(t, dir+"/{run.id}/traces.jsonl")
+	opts.MaxOpen, opts.SyncInterval, opts.Observer = 16, time.Millisecond, seen
+	f := mustOpenFiles(t, opts)
+	var all sync.WaitGroup
+	for client := range 4 {
+		all.Go(func() {
+			for i := range 1000 {
+				if err := putRun(t.Context(), f, run(i%100), fmt.Sprintf("line %d of %d", i, client)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	require.NoError(t, f.Close(t.Context()))
+	assert.True(t, f.isClean())
+	assert.Zero(t, seen.lost)
+	for i := range 100 {
+		assert.Equal(t, 40, strings.Count(content(t, filepath.Join(dir, run(i), "traces.jsonl")), "\n"))
+	}
 }

@@ -33,6 +33,7 @@ func (m *member) takeUnsynced(a *Appender) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	m.unsynced = unsyncedFile{lines: a.unsynced, folders: a.folders, doubt: a.broken != nil && len(a.unsynced) > 0}
+	a.unsynced, a.folders = nil, nil // a sync that has begun may still have its mark
 	return true
 }
 

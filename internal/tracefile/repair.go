@@ -56,11 +56,11 @@ func (a *Appender) repair() error {
 	a.info, a.end, a.checkedEnd, a.pending = info, size, size, nil
 	a.recent.begin(info)
 	a.mu.Lock()
-	there := a.unsynced
-	a.file, a.broken = f, nil
+	var there []writtenLine
 	if !asLeft {
-		a.unsynced = nil
+		there, a.unsynced = a.unsynced, nil
 	}
+	a.file, a.broken = f, nil
 	a.mu.Unlock()
 	for _, line := range there {
 		a.window.settle(line.key, true)
