@@ -57,8 +57,8 @@ type Tail struct {
 	mu         sync.Mutex
 	files      map[string]*tailFile // by fingerprint
 	logs       [][]*tailFile        // those that are there, a log each, in their order
-	lastGrowth time.Time // the beginning of the look that saw it
-	lastLook   time.Time // the beginning of the last one that is over
+	lastGrowth time.Time            // the beginning of the look that saw it
+	lastLook   time.Time            // the beginning of the last one that is over
 	unwritable bool
 
 	buffers sync.Pool // of *[]byte, each MaxBatchBytes long

@@ -60,6 +60,14 @@ func measureParts(ctx context.Context, o *options) (results.Results, error) {
 		measured.Curves, err = runner.Curves(ctx, taken, o.workload, some, o.curves)
 		return measured, err
 	}
+	if o.delivery {
+		measured.Delivery, err = runner.Delivery(ctx, taken, o.workload)
+		return measured, err
+	}
+	if o.sync {
+		measured.Sync, err = runner.Sync(ctx, taken, o.workload)
+		return measured, err
+	}
 	if o.processorRounds > 0 {
 		measured.Processors, err = micro.Processors(ctx, taken, o.path(configsDir), o.processorRounds, processorSlices)
 		if err != nil {

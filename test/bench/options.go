@@ -22,6 +22,7 @@ type options struct {
 	curves            []string
 	jsonFile          string
 	check, record     bool
+	delivery, sync    bool
 	docs              bool
 }
 
@@ -58,6 +59,8 @@ func parse(args []string) (*options, error) {
 	f.Float64Var(&w.RateSeconds, "rate-seconds", 1, "how long, in each round")
 	f.IntVar(&o.processorRounds, "processor-rounds", 10, "rounds of the comparison of processors alone; 0: none")
 	curves := f.String("curves", "", "measure only how cost grows: \"all\", or some of "+strings.Join(measure.Axes(), ", "))
+	f.BoolVar(&o.delivery, "delivery", false, "measure only latencies at half of the top rate: without a reading pipeline, and with a backend that is well, dead or blackholed")
+	f.BoolVar(&o.sync, "sync", false, "measure only durability: write and sync with 16 clients, and an fsync for each request")
 	f.StringVar(&o.jsonFile, "json", "", "file to write the results to; parts not measured now stay as they are in it")
 	f.BoolVar(&o.check, "check", false, "measure what "+limitsFile+" limits, and fail where a limit is missed")
 	f.BoolVar(&o.record, "record", false, "like -check, but write what was measured to "+limitsFile)

@@ -18,7 +18,9 @@ func TestEveryConfigIsOfAContender(t *testing.T) {
 		assert.FileExists(t, filepath.Join("../../configs", c.Config))
 		assert.NotEmpty(t, c.What)
 		assert.False(t, names[c.Name], "two contenders %s", c.Name)
-		assert.True(t, c.Against == "" || names[c.Against], "%s is compared with %s, which does not come before it", c.Name, c.Against)
+		for _, against := range c.Against {
+			assert.True(t, names[against], "%s is compared with %s, which does not come before it", c.Name, against)
+		}
 		names[c.Name], used[c.Config] = true, true
 	}
 	files, err := os.ReadDir("../../configs")

@@ -40,12 +40,17 @@ func TestNoRatiosWithoutTheirBase(t *testing.T) {
 }
 
 func TestAContenderIsComparedWithAnother(t *testing.T) {
-	measured := []samples{{cpu: []float64{2, 4}, memory: []float64{1, 1}}, {cpu: []float64{3, 6}, memory: []float64{2, 2}}}
-	got := ratios([]contender.Contender{{Name: "one"}, {Name: "many", Against: "one"}}, measured)
-	require.Len(t, got, 2)
+	one := samples{cpu: []float64{2, 4}, memory: []float64{1, 1}, throughput: []float64{10, 10}, p99: []float64{1, 1}, requests: 5}
+	many := samples{cpu: []float64{3, 6}, memory: []float64{2, 2}, throughput: []float64{5, 5}, p99: []float64{3, 3}, requests: 5}
+	got := ratios([]contender.Contender{{Name: "one"}, {Name: "many", Against: []string{"one"}}}, []samples{one, many})
+	require.Len(t, got, 4)
 	assert.Equal(t, "cpu many/one", got[0].Name)
 	assert.InDelta(t, 1.5, got[0].Median, 1e-9)
 	assert.Equal(t, "memory many/one", got[1].Name)
+	assert.Equal(t, "throughput many/one", got[2].Name)
+	assert.InDelta(t, 0.5, got[2].Median, 1e-9)
+	assert.Equal(t, "p99 many/one", got[3].Name)
+	assert.InDelta(t, 3, got[3].Median, 1e-9)
 }
 
 func TestEachRunHasItsFileBeforeItIsMeasured(t *testing.T) {

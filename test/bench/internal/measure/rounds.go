@@ -2,6 +2,7 @@
 package measure
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,6 +29,7 @@ type Runner struct {
 // samples are the figures of one contender, one value a round.
 type samples struct {
 	cpu, memory        []float64 // microseconds a span, MiB
+	throughput         []float64 // spans a second
 	p50, p90, p99, max []float64 // milliseconds
 	requests           int
 }
@@ -36,8 +38,9 @@ type samples struct {
 type running struct {
 	*process.Collector
 	clients *load.Clients
-	sent    int // spans
-	cpu     time.Duration
+	sent    int           // spans
+	cpu     time.Duration // of the measured slices
+	waited  time.Duration // by the clients, in the measured slices
 }
 
 // rounds measures the contenders round by round. In each round every contender gets processes of its
@@ -85,7 +88,7 @@ func (r *Runner) round(
 		if err := c.flood(ctx, w, warmUp(w, contenders[i])); err != nil {
 			return fmt.Errorf("warm up %s: %w", contenders[i].Name, err)
 		}
-		c.cpu = 0
+		c.cpu, c.waited = 0, 0
 	}
 	order := make([]int, len(all))
 	for i := range order {
@@ -125,7 +128,7 @@ func (r *Runner) start(ctx context.Context, w results.Workload, c contender.Cont
 	if c.Runs > 0 {
 		shape.Runs = c.Runs
 	}
-	clients, err := load.Connect(collector.Endpoint, w.Clients, shape)
+	clients, err := load.Connect(collector.Endpoint, cmp.Or(c.Clients, w.Clients), shape)
 	if err != nil {
 		return nil, errors.Join(err, collector.Stop())
 	}
@@ -139,9 +142,11 @@ func (c *running) flood(ctx context.Context, w results.Workload, spans int) erro
 	if err != nil {
 		return err
 	}
+	began := time.Now()
 	if err := c.clients.Flood(ctx, requests); err != nil {
 		return err
 	}
+	c.waited += time.Since(began)
 	if err := c.arrived(ctx, requests*w.Shape.Spans); err != nil {
 		return err
 	}
@@ -159,6 +164,7 @@ func (c *running) arrived(ctx context.Context, spans int) error {
 func (c *running) record(ctx context.Context, w results.Workload, out *samples) error {
 	perSlice := max(w.Spans/w.Slices/w.Shape.Spans, 1) * w.Shape.Spans
 	out.cpu = append(out.cpu, float64(c.cpu.Nanoseconds())/1e3/float64(perSlice*w.Slices))
+	out.throughput = append(out.throughput, float64(perSlice*w.Slices)/c.waited.Seconds())
 	memory, err := c.PeakMemory()
 	if err != nil {
 		return err

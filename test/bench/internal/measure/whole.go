@@ -26,6 +26,7 @@ func (r *Runner) Whole(
 		s := measured[i]
 		line := results.Contender{
 			Name: c.Name, What: c.What, CPU: stats.Summarize(s.cpu), Memory: stats.Summarize(s.memory),
+			Throughput: stats.Summarize(s.throughput),
 		}
 		if s.requests > 0 {
 			line.Latency = &results.Latency{
@@ -39,6 +40,35 @@ func (r *Runner) Whole(
 	whole.Ratios = ratios(contenders, measured)
 	return whole, nil
 }
+
+// Delivery compares what clients wait for with and without a backend that reads from the file, at half of
+// the rate at which a collector without one takes spans.
+func (r *Runner) Delivery(ctx context.Context, taken results.Taken, w results.Workload) (*results.Whole, error) {
+	top := w
+	top.Rounds, top.Rate = 2, 0
+	measured, err := r.rounds(ctx, top, contender.Delivery[:1])
+	if err != nil {
+		return nil, err
+	}
+	w.Rate = stats.Summarize(measured[0].throughput).Median / 2
+	w.Rounds, w.Spans, w.RateSeconds = deliveryRounds, w.Spans/4, deliverySeconds
+	return r.Whole(ctx, taken, w, contender.Delivery)
+}
+
+// Each round of Delivery has some 1,500 requests a contender, fifteen of them behind the 99th percentile.
+const (
+	deliveryRounds  = 5
+	deliverySeconds = 6
+)
+
+// Sync compares the durabilities with many clients.
+func (r *Runner) Sync(ctx context.Context, taken results.Taken, w results.Workload) (*results.Whole, error) {
+	w.Clients, w.Rate, w.RateSeconds = syncClients, 0, 0
+	return r.Whole(ctx, taken, w, contender.Sync)
+}
+
+// syncClients is how many clients share an fsync.
+const syncClients = 16
 
 // ratios compares each contender with nop, with the stock equivalent, and with the one that it is said
 // to be compared with, as far as they took part.
@@ -64,9 +94,17 @@ func ratios(contenders []contender.Contender, measured []samples) []results.Rati
 			add("cpu "+c.Name+"/"+contender.Stock, s.cpu, stock.cpu)
 			add("memory "+c.Name+"/"+contender.Stock, s.memory, stock.memory)
 		}
-		if other, have := byName[c.Against]; have {
-			add("cpu "+c.Name+"/"+c.Against, s.cpu, other.cpu)
-			add("memory "+c.Name+"/"+c.Against, s.memory, other.memory)
+		for _, against := range c.Against {
+			other, have := byName[against]
+			if !have {
+				continue
+			}
+			add("cpu "+c.Name+"/"+against, s.cpu, other.cpu)
+			add("memory "+c.Name+"/"+against, s.memory, other.memory)
+			add("throughput "+c.Name+"/"+against, s.throughput, other.throughput)
+			if s.requests > 0 && other.requests > 0 {
+				add("p99 "+c.Name+"/"+against, s.p99, other.p99)
+			}
 		}
 		if haveNop && haveStock && c.Name != contender.Nop && c.Name != contender.Stock {
 			add("added cpu "+c.Name+"/"+contender.Stock, stats.Minus(s.cpu, nop.cpu), stats.Minus(stock.cpu, nop.cpu))

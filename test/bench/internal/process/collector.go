@@ -29,6 +29,7 @@ type Collector struct {
 	Endpoint string
 
 	backend *Collector
+	outage  net.Listener
 	metrics string
 	cmd     *exec.Cmd
 	stderr  *tail
@@ -54,6 +55,13 @@ func Start(ctx context.Context, files Files, c contender.Contender, data string)
 		}
 		env["BENCH_BACKEND"] = backend.Endpoint
 	}
+	var outage net.Listener
+	if c.Outage != "" {
+		var err error
+		if env["BENCH_BACKEND"], outage, err = breakDown(c.Outage); err != nil {
+			return nil, fmt.Errorf("backend of %s: %w", c.Name, err)
+		}
+	}
 	collector, err := startOne(ctx, files, c.Config, env)
 	if err != nil {
 		if backend != nil {
@@ -61,7 +69,7 @@ func Start(ctx context.Context, files Files, c contender.Contender, data string)
 		}
 		return nil, fmt.Errorf("contender %s: %w", c.Name, err)
 	}
-	collector.backend = backend
+	collector.backend, collector.outage = backend, outage
 	return collector, nil
 }
 
@@ -145,6 +153,9 @@ func (c *Collector) Stop() error {
 	}
 	if c.backend != nil {
 		err = errors.Join(err, c.backend.Stop())
+	}
+	if c.outage != nil {
+		err = errors.Join(err, c.outage.Close())
 	}
 	return err
 }

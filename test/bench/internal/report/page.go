@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/runspan/runspan/test/bench/internal/contender"
 	"github.com/runspan/runspan/test/bench/internal/results"
 )
 
@@ -15,14 +16,16 @@ const picturePath = "img/cost.svg"
 
 // Page returns docs/performance.md: all of it from the results, but the reading of the figures.
 func Page(r results.Results, reading string) ([]byte, error) {
-	if r.Whole == nil || r.Processors == nil || len(r.Curves) == 0 {
-		return nil, errors.New("the results lack whole collectors, processors or curves: measure them with -json, and -curves all")
+	if r.Whole == nil || r.Delivery == nil || r.Sync == nil || r.Processors == nil || len(r.Curves) == 0 {
+		return nil, errors.New("the results lack a part: measure with -json alone, and with -delivery, -sync and -curves all")
 	}
 	var out bytes.Buffer
 	out.WriteString("# Performance\n\n" +
 		"<!-- Written by `go run ./test/bench -docs` from test/bench/results/latest.json. Edit only test/bench/reading.md. -->\n\n")
 	fmt.Fprintf(&out, "%s\n\n", strings.TrimSpace(reading))
 	writeWhole(&out, r.Whole)
+	writeDelivery(&out, r.Delivery)
+	writeSync(&out, r.Sync)
 	writeProcessors(&out, r.Processors)
 	writeCurves(&out, r.Curves)
 	writeMethod(&out, r)
@@ -44,6 +47,27 @@ func writeWhole(out *bytes.Buffer, w *results.Whole) {
 		markdown(out, rows)
 		out.WriteString("\n")
 	}
+}
+
+func writeDelivery(out *bytes.Buffer, w *results.Whole) {
+	fmt.Fprintf(out, "## Clients and backends\n\nLatency of a request at %.0f spans a second, half of what `%s` takes as fast as it can, "+
+		"%d rounds of %.0f s:\n\n", w.Rate, contender.Write, w.Rounds, w.RateSeconds)
+	markdown(out, deliveryTable(w))
+	out.WriteString("\n")
+	for _, c := range w.Contenders {
+		fmt.Fprintf(out, "- `%s`: %s\n", c.Name, c.What)
+	}
+	out.WriteString("\n")
+}
+
+func writeSync(out *bytes.Buffer, w *results.Whole) {
+	fmt.Fprintf(out, "## Durability\n\n%s:\n\n", sentence(describe(w.Workload)))
+	markdown(out, syncTable(w))
+	out.WriteString("\n")
+	for _, c := range w.Contenders {
+		fmt.Fprintf(out, "- `%s`: %s\n", c.Name, c.What)
+	}
+	out.WriteString("\n")
 }
 
 func writeProcessors(out *bytes.Buffer, p *results.Processors) {
@@ -99,6 +123,8 @@ func writeMethod(out *bytes.Buffer, r results.Results) {
 			m.Processor, plural(m.Cores, "core"), float64(m.MemoryMiB)/1024, m.Kernel, m.FileSystem, m.Go)
 	}
 	row("whole collectors", w.Taken)
+	row("clients and backends", r.Delivery.Taken)
+	row("durability", r.Sync.Taken)
 	row("processors alone", r.Processors.Taken)
 	for _, c := range r.Curves {
 		row("curve of "+c.Axis, c.Taken)

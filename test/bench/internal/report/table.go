@@ -25,6 +25,14 @@ func Tables(r results.Results) string {
 			align(&out, rows)
 		}
 	}
+	if r.Delivery != nil {
+		fmt.Fprintf(&out, "\nDelivery: latency at a fixed %.0f spans a second, from the intended send time\n\n", r.Delivery.Rate)
+		align(&out, deliveryTable(r.Delivery))
+	}
+	if r.Sync != nil {
+		fmt.Fprintf(&out, "\nDurability: %s\n\n", describe(r.Sync.Workload))
+		align(&out, syncTable(r.Sync))
+	}
 	if r.Processors != nil {
 		fmt.Fprintf(&out, "\nProcessors alone: %d rounds of %d spans\n\n", r.Processors.Rounds, r.Processors.Spans)
 		align(&out, processorTable(r.Processors))
@@ -74,16 +82,7 @@ func align(out *bytes.Buffer, rows [][]string) {
 }
 
 func wholeTable(w *results.Whole) [][]string {
-	ratios := map[string]stats.Summary{}
-	for _, r := range w.Ratios {
-		ratios[r.Name] = r.Summary
-	}
-	ratio := func(name string) string {
-		if s, ok := ratios[name]; ok {
-			return figure(s)
-		}
-		return "1"
-	}
+	ratio := ratiosOf(w)
 	rows := [][]string{{"contender", "CPU us a span", "x nop", "x stock equivalent", "peak memory MiB", "x stock equivalent"}}
 	for _, c := range w.Contenders {
 		rows = append(rows, []string{
@@ -91,6 +90,44 @@ func wholeTable(w *results.Whole) [][]string {
 			ratio("cpu " + c.Name + "/" + contender.Nop), ratio("cpu " + c.Name + "/" + contender.Stock),
 			figure(c.Memory), ratio("memory " + c.Name + "/" + contender.Stock),
 		})
+	}
+	return rows
+}
+
+// ratiosOf returns the ratios of w by name; what is not there is compared with itself.
+func ratiosOf(w *results.Whole) func(name string) string {
+	ratios := map[string]stats.Summary{}
+	for _, r := range w.Ratios {
+		ratios[r.Name] = r.Summary
+	}
+	return func(name string) string {
+		if s, ok := ratios[name]; ok {
+			return figure(s)
+		}
+		return "1"
+	}
+}
+
+func deliveryTable(w *results.Whole) [][]string {
+	ratio := ratiosOf(w)
+	rows := [][]string{{"contender", "p50 ms", "p90 ms", "p99 ms", "p99 x " + contender.Write, "slowest ms", "requests"}}
+	for _, c := range w.Contenders {
+		if l := c.Latency; l != nil {
+			rows = append(rows, []string{
+				c.Name, figure(l.P50), figure(l.P90), figure(l.P99), ratio("p99 " + c.Name + "/" + contender.Write),
+				figure(l.Max), strconv.Itoa(l.Requests),
+			})
+		}
+	}
+	return rows
+}
+
+func syncTable(w *results.Whole) [][]string {
+	ratio := ratiosOf(w)
+	rows := [][]string{{"contender", "spans a second", "x " + contender.Write, "CPU us a span", "x " + contender.Write}}
+	for _, c := range w.Contenders {
+		against := c.Name + "/" + contender.Write
+		rows = append(rows, []string{c.Name, figure(c.Throughput), ratio("throughput " + against), figure(c.CPU), ratio("cpu " + against)})
 	}
 	return rows
 }

@@ -19,6 +19,8 @@ import (
 // another time than the others; nil is a part that was not measured.
 type Results struct {
 	Whole      *Whole      `json:"whole,omitempty"`
+	Delivery   *Whole      `json:"delivery,omitempty"` // at a fixed rate, with and without a backend
+	Sync       *Whole      `json:"sync,omitempty"`     // durabilities, with many clients
 	Processors *Processors `json:"processors,omitempty"`
 	Curves     []Curve     `json:"curves,omitempty"`
 }
@@ -61,6 +63,8 @@ type Contender struct {
 	What   string        `json:"what"`
 	CPU    stats.Summary `json:"cpu_us_per_span"`
 	Memory stats.Summary `json:"peak_memory_mib"`
+	// Throughput is what the clients were told was taken, while they sent as fast as they could.
+	Throughput stats.Summary `json:"spans_per_second"`
 	// Latency at a fixed rate, nil where none was measured.
 	Latency *Latency `json:"latency_ms,omitempty"`
 }
@@ -123,8 +127,11 @@ type Series struct {
 // AllRatios returns the ratios of all parts by name.
 func (r *Results) AllRatios() map[string]Ratio {
 	all := map[string]Ratio{}
-	if r.Whole != nil {
-		for _, ratio := range r.Whole.Ratios {
+	for _, whole := range []*Whole{r.Whole, r.Delivery, r.Sync} {
+		if whole == nil {
+			continue
+		}
+		for _, ratio := range whole.Ratios {
 			all[ratio.Name] = ratio
 		}
 	}
@@ -140,6 +147,12 @@ func (r *Results) AllRatios() map[string]Ratio {
 func (r *Results) Merge(newer Results) {
 	if newer.Whole != nil {
 		r.Whole = newer.Whole
+	}
+	if newer.Delivery != nil {
+		r.Delivery = newer.Delivery
+	}
+	if newer.Sync != nil {
+		r.Sync = newer.Sync
 	}
 	if newer.Processors != nil {
 		r.Processors = newer.Processors
