@@ -145,7 +145,7 @@ func (a *Appender) wrote(f *flight) {
 	line := writtenLine{key: f.key, start: a.end, end: a.end + int64(len(f.line))}
 	a.end = line.end
 	if f.td != nil {
-		a.recent.add(line.start, line.end, *f.td)
+		a.remember(f, line)
 	}
 	inSync := a.opts.Durability == DurabilitySync
 	a.mu.Lock()
@@ -169,6 +169,15 @@ func (a *Appender) wrote(f *flight) {
 	case broken != nil:
 		// An fsync failed while this line was being written: it is in doubt as well.
 		a.window.finish(f, broken)
+	}
+}
+
+// remember gives the readers in this process the traces of a line. Where another program has appended to
+// the file since the last check, the line is not where it is thought to be, and a reader would take it
+// for that program's; so the file must end with it.
+func (a *Appender) remember(f *flight, line writtenLine) {
+	if info, err := a.file.Stat(); err == nil && info.Size() == line.end {
+		a.recent.add(line.start, line.end, *f.td)
 	}
 }
 

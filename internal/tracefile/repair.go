@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // crashWindow is how much of the end of a file is searched for zeros at the start: what a second of a
@@ -76,17 +77,12 @@ func (a *Appender) settle(f file, size int64, unsynced []writtenLine) (int64, er
 		return 0, err
 	}
 	if good < len(unsynced) {
-		gone := unsynced[good:]
-		if err := a.moveAside(f, min(gone[0].start, size), size); err != nil {
+		newSize, there, err := a.settleMoved(f, size, unsynced[good:])
+		if err != nil {
 			return 0, err
 		}
-		size = min(gone[0].start, size)
-		for _, line := range gone {
-			a.window.settle(line.key, false)
-		}
-		a.lost(len(gone), fmt.Errorf("%s does not hold anymore what was written", a.opts.Path))
-		a.setUnsynced(unsynced[:good])
-		a.abandonWaiting(gone)
+		size = newSize
+		a.setUnsynced(append(unsynced[:good:good], there...))
 	}
 	if !a.opened {
 		if size, err = a.cutZeros(f, size); err != nil {
@@ -154,36 +150,47 @@ func (a *Appender) cutFrom(f file, zero, size int64) (int64, error) {
 	return from, nil
 }
 
-// writeAgain compares the unsynced lines with the file and writes each over itself: after a failed
-// fsync the kernel holds them for clean and would never write them again, while the disk may have
-// nothing of them. Readers see no change. It returns how many lines are there.
+// writeAgain compares the unsynced lines with the file and writes each over itself. It returns how many
+// lines are where they were written.
 func (a *Appender) writeAgain(f file, size int64, unsynced []writtenLine) (good int, err error) {
-	if len(unsynced) == 0 {
-		return 0, nil
-	}
-	// Not the handle for appending: a write at an offset would go to the end there.
-	w, err := a.fs.OpenFile(a.opts.Path, os.O_WRONLY, 0)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, w.Close()) }()
 	var line []byte
-	for i, u := range unsynced {
-		if u.end > size {
-			return i, nil
-		}
-		line = append(line[:0], make([]byte, u.end-u.start)...)
+	for good < len(unsynced) && unsynced[good].end <= size {
+		u := unsynced[good]
+		line = slices.Grow(line[:0], int(u.end-u.start))[:u.end-u.start]
 		if _, err := f.ReadAt(line, u.start); err != nil {
 			return 0, err
 		}
 		if a.window.hash(line) != u.key {
-			return i, nil
+			break
+		}
+		good++
+	}
+	return good, a.rewrite(f, unsynced[:good])
+}
+
+// rewrite writes lines over themselves: after a failed fsync the kernel holds them for clean and would
+// never write them again, while the disk may have nothing of them. Readers see no change.
+func (a *Appender) rewrite(f file, lines []writtenLine) (err error) {
+	if len(lines) == 0 {
+		return nil
+	}
+	// Not the handle for appending: a write at an offset would go to the end there.
+	w, err := a.fs.OpenFile(a.opts.Path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	var line []byte
+	for _, u := range lines {
+		line = slices.Grow(line[:0], int(u.end-u.start))[:u.end-u.start]
+		if _, err := f.ReadAt(line, u.start); err != nil {
+			return err
 		}
 		if _, err := w.WriteAt(line, u.start); err != nil {
-			return 0, err
+			return err
 		}
 	}
-	return len(unsynced), nil
+	return nil
 }
 
 // settleTail takes away what is behind the last newline, and returns the size that is left. A line
