@@ -125,6 +125,9 @@ func (s *salvager) unknown(rest object) { s.lost += len(rest) }
 func (s *salvager) clean(raw object, m message) object {
 	cleaned := object{}
 	for key, value := range raw {
+		if string(value) == "null" {
+			continue // protobuf's JSON: not set
+		}
 		field, known := m[key]
 		if !known {
 			s.lost++

@@ -67,6 +67,12 @@ var foreignLines = []struct {
 		lost: 5,
 	},
 	{
+		name: "null for what is not set",
+		line: `{"resourceSpans":[{"resource":null,"schemaUrl":null,"scopeSpans":[{"scope":null,"spans":[{"traceId":null,"parentSpanId":null,` +
+			`"name":"a","kind":null,"flags":null,"attributes":null,"status":null,"events":[{"name":"e","timeUnixNano":null}]}]}]}]}`,
+		want: `{"resourceSpans":[{"resource":{},"scopeSpans":[{"scope":{},"spans":[{"name":"a","events":[{"name":"e"}],"status":{}}]}]}]}`,
+	},
+	{
 		name: "both names at once",
 		line: `{"resourceSpans":[{"scopeSpans":[{"spans":[{"name":"a"}]}],"instrumentationLibrarySpans":[{"spans":[{"name":"b"}]}]}],"resource_spans":[{}]}`,
 		want: `{"resourceSpans":[{"resource":{},"scopeSpans":[{"scope":{},"spans":[{"name":"a","status":{}}]},{"scope":{},"spans":[{"name":"b","status":{}}]}]},{"resource":{}}]}`,

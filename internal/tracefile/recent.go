@@ -45,6 +45,10 @@ type recentFile struct {
 	lines   []recentLine
 	bytes   int64
 	unwoken int64 // added since the readers were woken
+	end     int64 // of the last line written
+	// behind: the readers had not taken what had to go, and nothing is kept until one comes near the
+	// end. While a backend is down it would be kept for nothing, and burden the garbage collector.
+	behind  bool
 	readers map[*recentReader]bool
 	// followed is whether there are readers, for a look without the lock.
 	followed atomic.Bool
@@ -89,7 +93,7 @@ func (f *recentFile) begin(info os.FileInfo) {
 	recent.mu.Lock()
 	defer recent.mu.Unlock()
 	f.forget(len(f.lines))
-	f.info = info
+	f.info, f.end, f.behind = info, 0, false
 }
 
 // forget drops the oldest n lines.
@@ -106,15 +110,13 @@ func (f *recentFile) forget(n int) {
 func (f *recentFile) add(start, end int64, td ptrace.Traces) {
 	recent.mu.Lock()
 	defer recent.mu.Unlock()
-	if len(f.readers) == 0 || end-start > recentFileBytes {
+	f.end = end
+	if len(f.readers) == 0 || f.behind || recent.bytes+end-start > recentBytes {
 		return
 	}
-	n := 0
-	for free := recentFileBytes - f.bytes - (end - start); free < 0; n++ {
-		free += f.lines[n].end - f.lines[n].start
-	}
-	f.forget(n)
-	if recent.bytes+end-start > recentBytes {
+	if f.bytes+end-start > recentFileBytes {
+		f.forget(len(f.lines))
+		f.behind = true
 		return
 	}
 	pref.RefTraces(td)
@@ -149,12 +151,15 @@ func (f *recentFile) leave(r *recentReader) {
 // take returns the traces of the lines from offset on, and where they end: one line if it is long,
 // otherwise several of at most `most` bytes together. There are none where the next line is not here, where
 // info is of another file, or where the file ends before the line. Each Traces is read-only and
-// must be given to pref.UnrefTraces in the end.
-func (f *recentFile) take(info os.FileInfo, offset, most int64) (tds []ptrace.Traces, end int64) {
+// must be given to pref.UnrefTraces in the end. A line over `longest` bytes is not among them.
+func (f *recentFile) take(info os.FileInfo, offset, most, longest int64) (tds []ptrace.Traces, end int64) {
 	recent.mu.Lock()
 	defer recent.mu.Unlock()
 	if f.info == nil || !os.SameFile(f.info, info) {
 		return nil, 0
+	}
+	if f.behind && f.end-offset < recentFileBytes/2 {
+		f.behind = false
 	}
 	at, found := slices.BinarySearchFunc(f.lines, offset, func(line recentLine, offset int64) int {
 		return int(line.start - offset)
@@ -165,7 +170,7 @@ func (f *recentFile) take(info os.FileInfo, offset, most int64) (tds []ptrace.Tr
 	end = offset
 	for i := at; i < len(f.lines); i++ {
 		line := &f.lines[i]
-		if line.start != end || line.end > info.Size() ||
+		if line.start != end || line.end > info.Size() || line.end-line.start > longest ||
 			len(tds) > 0 && (line.end-offset > most || line.end-line.start > recentAloneBytes) {
 			break
 		}

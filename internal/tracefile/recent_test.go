@@ -3,6 +3,7 @@ package tracefile
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -42,7 +43,7 @@ func namesOf(t *testing.T, b *TailBatch) (names []string) {
 		var d Decoder
 		for line := range bytes.Lines(b.Data) {
 			_, err := d.Append(all.ResourceSpans(), line)
-			require.NoError(t, err)
+			require.True(t, err == nil || errors.Is(err, ErrNotTraces), "%v", err)
 		}
 		tds = append(tds, all)
 	}
@@ -173,35 +174,117 @@ func TestRecent_ForgottenAtARepair(t *testing.T) {
 	assert.Contains(t, string(b.Data), `"second"`)
 }
 
-// Memory is bounded, whatever a reader that stands still leaves unread; without a reader there is none.
+// Memory is bounded. A reader that falls behind finds everything in the file, costs no memory meanwhile,
+// and gets the newest lines from memory again when it is near the end.
 func TestRecent_Bounds(t *testing.T) {
 	x, a := followed(t)
-	for i := range 40 {
-		putTraces(t, a, named(fmt.Sprint(i, strings.Repeat("x", recentFileBytes/10))))
-	}
-	recent.mu.Lock()
-	assert.LessOrEqual(t, a.recent.bytes, int64(recentFileBytes))
-	assert.GreaterOrEqual(t, len(a.recent.lines), 8)
-	recent.mu.Unlock()
-	// The reader finds all of it, the oldest in the file.
-	var got []string
-	fromMemory := 0
-	for len(got) < 40 {
-		b := x.batch(t)
-		for _, name := range namesOf(t, b) {
-			got = append(got, name)
-			require.True(t, strings.HasPrefix(name, fmt.Sprint(len(got)-1, "x")))
+	text := strings.Repeat("x", recentFileBytes/10)
+	write := func(from, to int) {
+		for i := from; i < to; i++ {
+			putTraces(t, a, named(fmt.Sprint(i, text)))
+			recent.mu.Lock()
+			require.LessOrEqual(t, a.recent.bytes, int64(recentFileBytes))
+			recent.mu.Unlock()
 		}
-		fromMemory += len(b.Traces)
-		b.Delivered()
-		b.Release()
 	}
-	assert.Positive(t, fromMemory)
-	assert.Less(t, fromMemory, 40)
+	write(0, 9)
+	require.Len(t, a.recent.lines, 9)
+	write(9, 40)
+	require.Empty(t, a.recent.lines, "nobody takes them")
+	next, fromMemory := 0, 0
+	read := func(to int) {
+		for next < to {
+			b := x.batch(t)
+			for _, name := range namesOf(t, b) {
+				require.True(t, strings.HasPrefix(name, fmt.Sprint(next, "x")), name[:5])
+				next++
+			}
+			fromMemory += len(b.Traces)
+			b.Delivered()
+			b.Release()
+		}
+	}
+	read(40)
+	require.Zero(t, fromMemory)
+	write(40, 45)
+	read(45)
+	assert.Equal(t, 5, fromMemory)
 	x.Close()
 	assert.False(t, a.recent.followed.Load())
 	assert.Zero(t, a.recent.bytes)
 	x.Tail = NewTail(x.set) // for the cleanup
+}
+
+// A line of another program shifts all that follow: the readers of this process and of others must
+// agree with the file, and the writer must leave whole lines alone.
+func TestRecent_AnotherProgramAppends(t *testing.T) {
+	for name, foreign := range map[string]string{
+		"the same length":  string(AppendTraces(nil, named("span 0"))),
+		"another length":   string(AppendTraces(nil, named("a longer name than that"))),
+		"no line of ours":  `{"resourceMetrics":[]}`,
+		"truncated before": "",
+	} {
+		t.Run(name, func(t *testing.T) {
+			x, a := followed(t)
+			path := x.path("traces.jsonl")
+			observer := &counts{}
+			a.obs = observer
+			for i := range 40 {
+				if i%10 == 5 {
+					if foreign == "" {
+						require.NoError(t, os.Truncate(path, 0))
+					} else {
+						x.append(t, "traces.jsonl", foreign+"\n")
+					}
+				}
+				putTraces(t, a, named(fmt.Sprint("span ", i)))
+				if i%7 == 0 {
+					time.Sleep(checkEvery / 4)
+				}
+			}
+			time.Sleep(2 * checkEvery) // a check, and the repair that it asks for
+			got := map[string]int{}
+			x.deliverSpans(t, got)
+			inFile := map[string]int{}
+			var d Decoder
+			for line := range strings.Lines(content(t, path)) {
+				td := ptrace.NewTraces()
+				if _, err := d.Append(td.ResourceSpans(), []byte(line)); err != nil {
+					continue // the foreign one
+				}
+				inFile[td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).Name()]++
+			}
+			assert.NoFileExists(t, path+".torn")
+			if foreign == "" {
+				return // what was cut off is gone; what is there must be whole lines
+			}
+			delete(got, "first") // read before
+			delete(inFile, "first")
+			assert.Equal(t, inFile, got)
+			observer.mu.Lock()
+			defer observer.mu.Unlock()
+			assert.Zero(t, observer.lost)
+			assert.Zero(t, observer.moved)
+		})
+	}
+}
+
+// deliverSpans counts the names of the spans of what is to be read.
+func (x *tailFixture) deliverSpans(t *testing.T, names map[string]int) {
+	t.Helper()
+	for {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		b, err := x.Next(ctx)
+		cancel()
+		if err != nil {
+			return
+		}
+		for _, name := range namesOf(t, b) {
+			names[name]++
+		}
+		b.Delivered()
+		b.Release()
+	}
 }
 
 // Two readers get every line each, once, while several clients write and one reader restarts.

@@ -45,7 +45,7 @@ func (b *TailBatch) takeRecent(info os.FileInfo) (end int64) {
 	if writer == nil || f.lookFrom != f.read {
 		return 0
 	}
-	b.Traces, end = writer.take(info, f.read, max(recentAloneBytes, b.tail.set.MaxBatchBytes/8))
+	b.Traces, end = writer.take(info, f.read, max(recentAloneBytes, b.tail.set.MaxBatchBytes/8), b.tail.set.MaxLineBytes)
 	return end
 }
 

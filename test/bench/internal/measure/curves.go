@@ -87,7 +87,7 @@ func (r *Runner) curve(
 	}
 	for round := range w.Rounds {
 		for i, point := range points {
-			if err := r.round(ctx, point, contenders, measured[i]); err != nil {
+			if err := r.round(ctx, point, round, contenders, measured[i]); err != nil {
 				return curve, fmt.Errorf("round %d at %.0f: %w", round+1, a.x[i], err)
 			}
 		}

@@ -29,7 +29,8 @@ type Runner struct {
 // samples are the figures of one contender, one value a round.
 type samples struct {
 	cpu, memory        []float64 // microseconds a span, MiB
-	throughput         []float64 // spans a second
+	throughput         []float64 // spans a second, until they were acknowledged
+	sustained          []float64 // spans a second, until they had arrived
 	p50, p90, p99, max []float64 // milliseconds
 	requests           int
 }
@@ -41,6 +42,7 @@ type running struct {
 	sent    int           // spans
 	cpu     time.Duration // of the measured slices
 	waited  time.Duration // by the clients, in the measured slices
+	through time.Duration // until all had arrived at the end, too
 }
 
 // rounds measures the contenders round by round. In each round every contender gets processes of its
@@ -51,7 +53,7 @@ func (r *Runner) rounds(ctx context.Context, w results.Workload, contenders []co
 	out := make([]samples, len(contenders))
 	for round := range w.Rounds {
 		started := time.Now()
-		if err := r.round(ctx, w, contenders, out); err != nil {
+		if err := r.round(ctx, w, round, contenders, out); err != nil {
 			return nil, fmt.Errorf("round %d: %w", round+1, err)
 		}
 		r.Log(fmt.Sprintf("round %d of %d: %.0f s", round+1, w.Rounds, time.Since(started).Seconds()))
@@ -60,7 +62,7 @@ func (r *Runner) rounds(ctx context.Context, w results.Workload, contenders []co
 }
 
 func (r *Runner) round(
-	ctx context.Context, w results.Workload, contenders []contender.Contender, out []samples,
+	ctx context.Context, w results.Workload, round int, contenders []contender.Contender, out []samples,
 ) (err error) {
 	if err := r.checkDisk(w, contenders); err != nil {
 		return err
@@ -88,7 +90,7 @@ func (r *Runner) round(
 		if err := c.flood(ctx, w, warmUp(w, contenders[i])); err != nil {
 			return fmt.Errorf("warm up %s: %w", contenders[i].Name, err)
 		}
-		c.cpu, c.waited = 0, 0
+		c.cpu, c.waited, c.through = 0, 0, 0
 	}
 	order := make([]int, len(all))
 	for i := range order {
@@ -102,7 +104,16 @@ func (r *Runner) round(
 		}
 		slices.Reverse(order)
 	}
-	for i, c := range all {
+	// What has to be written to the disk for one must not meet the next, and who comes last must not
+	// always be the same.
+	if round%2 == 1 {
+		slices.Reverse(order)
+	}
+	for _, i := range order {
+		c := all[i]
+		if w.Rate > 0 {
+			procstat.FlushDisk()
+		}
 		if err := c.record(ctx, w, &out[i]); err != nil {
 			return fmt.Errorf("measure %s: %w", contenders[i].Name, err)
 		}
@@ -150,6 +161,7 @@ func (c *running) flood(ctx context.Context, w results.Workload, spans int) erro
 	if err := c.arrived(ctx, requests*w.Shape.Spans); err != nil {
 		return err
 	}
+	c.through += time.Since(began)
 	after, err := c.CPU()
 	c.cpu += after - before
 	return err
@@ -165,6 +177,7 @@ func (c *running) record(ctx context.Context, w results.Workload, out *samples) 
 	perSlice := max(w.Spans/w.Slices/w.Shape.Spans, 1) * w.Shape.Spans
 	out.cpu = append(out.cpu, float64(c.cpu.Nanoseconds())/1e3/float64(perSlice*w.Slices))
 	out.throughput = append(out.throughput, float64(perSlice*w.Slices)/c.waited.Seconds())
+	out.sustained = append(out.sustained, float64(perSlice*w.Slices)/c.through.Seconds())
 	memory, err := c.PeakMemory()
 	if err != nil {
 		return err

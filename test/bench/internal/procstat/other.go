@@ -19,3 +19,6 @@ func ThreadCPU() (time.Duration, error) { return 0, errLinuxOnly }
 func FreeDisk(string) (uint64, error) { return 0, errLinuxOnly }
 
 func fileSystem(string) string { return "unknown" }
+
+// FlushDisk does nothing.
+func FlushDisk() {}

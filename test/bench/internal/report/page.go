@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/runspan/runspan/test/bench/internal/contender"
 	"github.com/runspan/runspan/test/bench/internal/results"
 )
 
@@ -50,8 +49,8 @@ func writeWhole(out *bytes.Buffer, w *results.Whole) {
 }
 
 func writeDelivery(out *bytes.Buffer, w *results.Whole) {
-	fmt.Fprintf(out, "## Clients and backends\n\nLatency of a request at %.0f spans a second, half of what `%s` takes as fast as it can, "+
-		"%d rounds of %.0f s:\n\n", w.Rate, contender.Write, w.Rounds, w.RateSeconds)
+	fmt.Fprintf(out, "## Clients and backends\n\nLatency of a request at %.0f spans a second, half of what this machine "+
+		"keeps up with a backend and the clients on its cores too, %d rounds of %.0f s:\n\n", w.Rate, w.Rounds, w.RateSeconds)
 	markdown(out, deliveryTable(w))
 	out.WriteString("\n")
 	for _, c := range w.Contenders {
