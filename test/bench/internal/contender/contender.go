@@ -88,7 +88,7 @@ var Sync = []Contender{
 	},
 	{
 		Name: "run_file_sync_alone", Config: "run_file.yaml", Env: map[string]string{"BENCH_DURABILITY": "sync"},
-		Clients: 1, What: "the same with one client, so that each request has an fsync of its own",
+		Clients: 1, Against: []string{Write}, What: "the same with one client, so that each request has an fsync of its own",
 	},
 }
 

@@ -94,7 +94,8 @@ func wholeTable(w *results.Whole) [][]string {
 	return rows
 }
 
-// ratiosOf returns the ratios of w by name; what is not there is compared with itself.
+// ratiosOf returns the ratios of w by name: 1 for what is compared with itself, a dash for what is not
+// compared.
 func ratiosOf(w *results.Whole) func(name string) string {
 	ratios := map[string]stats.Summary{}
 	for _, r := range w.Ratios {
@@ -104,7 +105,11 @@ func ratiosOf(w *results.Whole) func(name string) string {
 		if s, ok := ratios[name]; ok {
 			return figure(s)
 		}
-		return "1"
+		_, sides, _ := strings.Cut(name, " ")
+		if one, other, _ := strings.Cut(sides, "/"); one == other {
+			return "1"
+		}
+		return "–"
 	}
 }
 
