@@ -229,6 +229,7 @@ func TestRecent_AnotherProgramAppends(t *testing.T) {
 			path := x.path("traces.jsonl")
 			observer := &counts{}
 			a.obs = observer
+			got := map[string]int{}
 			for i := range 40 {
 				if i%10 == 5 {
 					if foreign == "" {
@@ -238,13 +239,15 @@ func TestRecent_AnotherProgramAppends(t *testing.T) {
 					}
 				}
 				putTraces(t, a, named(fmt.Sprint("span ", i)))
+				if i%2 == 0 {
+					x.deliverSpans(t, got, 5*time.Millisecond) // before the writer looks at the file
+				}
 				if i%7 == 0 {
 					time.Sleep(checkEvery / 4)
 				}
 			}
 			time.Sleep(2 * checkEvery) // a check, and the repair that it asks for
-			got := map[string]int{}
-			x.deliverSpans(t, got)
+			x.deliverSpans(t, got, time.Second)
 			inFile := map[string]int{}
 			var d Decoder
 			for line := range strings.Lines(content(t, path)) {
@@ -269,11 +272,11 @@ func TestRecent_AnotherProgramAppends(t *testing.T) {
 	}
 }
 
-// deliverSpans counts the names of the spans of what is to be read.
-func (x *tailFixture) deliverSpans(t *testing.T, names map[string]int) {
+// deliverSpans counts the names of the spans of what is to be read, until nothing came for a while.
+func (x *tailFixture) deliverSpans(t *testing.T, names map[string]int, pause time.Duration) {
 	t.Helper()
 	for {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), pause)
 		b, err := x.Next(ctx)
 		cancel()
 		if err != nil {
