@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -55,10 +56,10 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	switch {
 	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
-		a.complain(errors.New("interrupted"))
+		a.end(args, errors.New("interrupted"))
 		return ExitInterrupted
 	case err != nil && !errors.Is(err, errFindings):
-		a.complain(err)
+		a.end(args, err)
 		return ExitFailed
 	case a.failed:
 		return ExitFailed
@@ -76,7 +77,10 @@ type app struct {
 	json    bool
 	maxLine byteSize
 
-	failed bool // something was complained about and the work went on
+	printed bool // a JSON object
+
+	failed bool  // something was complained about and the work went on
+	first  error // of what was complained about then
 }
 
 func newApp(stdout, stderr io.Writer) *app {
@@ -92,6 +96,8 @@ file of OTLP JSON lines. All of them read files while a collector writes them, i
 
 A PATH is a file, a folder (all ` + "`*.jsonl`" + ` in it and below), or a pattern in quotes. A file and its closed
 segments (` + "`NAME-<UTC time>-<n>.jsonl`" + `) are one log. Bytes behind the last newline of a file are not data.
+Links within a folder are passed over, to files and to folders; a PATH that is a link itself is followed.
+A file that several paths or hard links lead to is read once.
 
 Exit codes: 0 all is well, 1 something was found or left out, 2 something could not be read, written or
 understood, 130 interrupted.`,
@@ -102,7 +108,7 @@ understood, 130 interrupted.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w: `%s --help` lists the flags", err, cmd.CommandPath())
 	})
-	root.PersistentFlags().BoolVar(&a.json, "json", false, "print one JSON object instead of text")
+	root.PersistentFlags().BoolVar(&a.json, "json", false, "print one JSON object instead of text; after an error it has the field error")
 	root.AddCommand(
 		newRuns(a), newCheck(a), newRepair(a), newSplit(a), newMerge(a), newPrune(a), newPin(a), newUnpin(a),
 	)
@@ -117,8 +123,28 @@ func (a *app) addMaxLine(cmd *cobra.Command) {
 // complain prints an error.
 func (a *app) complain(err error) { _, _ = fmt.Fprintf(a.errOut, "runspan: %v\n", err) }
 
+// end prints the error that ended the command; with --json an object too, so that a reader of the
+// standard output has one whatever happens.
+func (a *app) end(args []string, err error) {
+	a.complain(err)
+	// The flag may stand behind one that is wrong.
+	if !a.json && !slices.Contains(args, "--json") || a.printed {
+		return
+	}
+	if a.first != nil {
+		err = fmt.Errorf("%w: %w", err, a.first)
+	}
+	_ = a.printJSON(struct {
+		Error string `json:"error"`
+	}{err.Error()}) // the error of the output, if it is one, is printed already
+	_ = a.out.Flush()
+}
+
 // fail prints an error that does not end the work; the exit code tells.
 func (a *app) fail(err error) {
+	if !a.failed {
+		a.first = err
+	}
 	a.failed = true
 	a.complain(err)
 }
@@ -128,6 +154,7 @@ func (a *app) printf(format string, args ...any) { _, _ = fmt.Fprintf(a.out, for
 
 // printJSON prints v, indented.
 func (a *app) printJSON(v any) error {
+	a.printed = true
 	enc := json.NewEncoder(a.out)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")

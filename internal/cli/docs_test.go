@@ -31,8 +31,10 @@ func docs() string {
 	var s strings.Builder
 	root := newRoot(newApp(io.Discard, io.Discard))
 	fmt.Fprintf(&s, "# The runspan command line\n\n<!-- Made from `runspan --help`: go test ./internal/cli -run Docs -update -->\n\n%s\n", root.Long)
-	s.WriteString("\nEvery command takes `--json`, which prints one JSON object instead of text, and `--help`. Progress is\n" +
-		"shown on a terminal only. `runspan completion --help` says how to complete commands in a shell.\n")
+	s.WriteString("\nEvery command takes `--json`, which prints one JSON object instead of text, and `--help`. After an error\n" +
+		"that left no result the object has the field `error`; the exit code and the text on the standard error\n" +
+		"are the same. Progress is shown on a terminal only. `runspan completion --help` says how to complete\n" +
+		"commands in a shell.\n")
 	for _, cmd := range root.Commands() {
 		fmt.Fprintf(&s, "\n## runspan %s\n\n%s\n\n```sh\n%s\n```\n\n```text\nrunspan %s\n", cmd.Name(), cmd.Long, unindent(cmd.Example), cmd.Use)
 		if flags := cmd.LocalFlags().FlagUsages(); flags != "" {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/runspan/runspan/internal/tracefile"
 )
@@ -20,10 +21,20 @@ type traceLog struct {
 	bytes int64    // of all files
 }
 
+// foundFile is a file that an argument names.
+type foundFile struct {
+	path  string
+	id    tracefile.FileID
+	known bool // the id
+	bytes int64
+	link  bool // the path is a symbolic link
+	again bool // another path leads to the same file
+}
+
 // logsOf returns the logs that paths name. What cannot be read is complained about; it is an error
 // when nothing is left.
 func (a *app) logsOf(paths []string) ([]traceLog, error) {
-	var files []string
+	var files []foundFile
 	for _, path := range paths {
 		found, err := a.filesOf(path)
 		if err != nil {
@@ -34,66 +45,86 @@ func (a *app) logsOf(paths []string) ([]traceLog, error) {
 	if len(files) == 0 {
 		return nil, errors.New("there is no trace file to read")
 	}
-	slices.SortFunc(files, tracefile.CompareFiles)
-	files = slices.Compact(files)
+	slices.SortFunc(files, func(a, b foundFile) int { return tracefile.CompareFiles(a.path, b.path) })
 	var logs []traceLog
-	for _, file := range files {
-		live, _ := tracefile.LiveFile(file)
+	for _, file := range once(files) {
+		live, _ := tracefile.LiveFile(file.path)
 		if len(logs) == 0 || logs[len(logs)-1].live != live {
 			logs = append(logs, traceLog{live: live})
 		}
 		log := &logs[len(logs)-1]
-		log.files = append(log.files, file)
-		if info, err := os.Stat(file); err == nil {
-			log.bytes += info.Size()
-		}
+		log.files = append(log.files, file.path)
+		log.bytes += file.bytes
 	}
 	return logs, nil
 }
 
+// once leaves one path to each file: the first that is no link, else the first.
+func once(files []foundFile) []foundFile {
+	seen := map[tracefile.FileID]bool{}
+	for _, links := range []bool{false, true} {
+		for i := range files {
+			if f := &files[i]; f.link == links && f.known {
+				f.again = seen[f.id]
+				seen[f.id] = true
+			}
+		}
+	}
+	return slices.DeleteFunc(files, func(f foundFile) bool { return f.again })
+}
+
 // filesOf returns the files that one argument names: itself, those of a folder, those of a pattern.
-func (a *app) filesOf(path string) ([]string, error) {
-	switch info, err := os.Stat(path); {
-	case err == nil && info.IsDir():
-		return a.filesIn(path)
-	case err == nil:
-		return []string{filepath.Clean(path)}, nil
-	case !errors.Is(err, fs.ErrNotExist) || !strings.ContainsAny(path, `*?[`):
-		return nil, err
+func (a *app) filesOf(path string) ([]foundFile, error) {
+	files, err := a.filesAt(path)
+	if !errors.Is(err, fs.ErrNotExist) || !strings.ContainsAny(path, `*?[`) {
+		return files, err
 	}
 	matches, err := filepath.Glob(path)
 	if err != nil {
 		return nil, fmt.Errorf("%q: %w", path, err)
 	}
-	var files []string
 	for _, match := range matches {
 		// What a pattern matches is a file or a folder, not a pattern itself.
-		if info, err := os.Stat(match); err != nil {
+		in, err := a.filesAt(match)
+		if err != nil {
 			a.fail(err)
-		} else if info.IsDir() {
-			in, err := a.filesIn(match)
-			if err != nil {
-				a.fail(err)
-			}
-			files = append(files, in...)
-		} else {
-			files = append(files, match)
 		}
+		files = append(files, in...)
 	}
-	if len(files) == 0 {
+	if len(matches) == 0 {
 		return nil, fmt.Errorf("no file matches %q", path)
 	}
 	return files, nil
 }
 
-// filesIn returns the *.jsonl files in a folder and below, without hidden ones.
-func (a *app) filesIn(folder string) ([]string, error) {
-	var files []string
+// filesAt returns the file at a path, or those of the folder there. Nothing is opened before it is
+// known to be a regular file: the open of a FIFO waits for a writer.
+func (a *app) filesAt(path string) ([]foundFile, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case info.IsDir():
+		return a.filesIn(path)
+	case !info.Mode().IsRegular():
+		return nil, errNotRegular(path)
+	}
+	file := newFoundFile(filepath.Clean(path), info)
+	name, err := os.Lstat(path)
+	file.link = err == nil && name.Mode().Type() == fs.ModeSymlink
+	return []foundFile{file}, nil
+}
+
+// filesIn returns the *.jsonl files in a folder and below, without hidden ones and links.
+func (a *app) filesIn(folder string) ([]foundFile, error) {
+	var files []foundFile
+	links := 0
 	root := os.DirFS(folder) // follows a link that folder may be
 	err := fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
+		path := filepath.Join(folder, name)
 		switch {
 		case err != nil:
-			a.fail(fmt.Errorf("%s: %w", filepath.Join(folder, name), err))
+			a.fail(fmt.Errorf("%s: %w", path, err))
 			if entry != nil && entry.IsDir() {
 				return fs.SkipDir
 			}
@@ -101,15 +132,38 @@ func (a *app) filesIn(folder string) ([]string, error) {
 			if entry.IsDir() {
 				return fs.SkipDir
 			}
-		case !entry.IsDir() && filepath.Ext(name) == ".jsonl":
-			files = append(files, filepath.Join(folder, name))
+		case entry.IsDir() || filepath.Ext(name) != ".jsonl":
+		case entry.Type() == fs.ModeSymlink:
+			links++
+		case !entry.Type().IsRegular():
+			a.complain(fmt.Errorf("%s is no regular file: passed over", path))
+		default:
+			info, err := entry.Info()
+			if err != nil {
+				a.fail(err)
+				return nil
+			}
+			files = append(files, newFoundFile(path, info))
 		}
 		return nil
 	})
 	if err == nil && len(files) == 0 {
-		err = fmt.Errorf("%s: no trace file (*.jsonl) in it or below: name the file itself if it is called otherwise", folder)
+		remedy := "name the file itself if it is called otherwise"
+		if links > 0 {
+			remedy = fmt.Sprintf("%s in it passed over: name the files that they lead to", plural(links, "link"))
+		}
+		err = fmt.Errorf("%s: no trace file (*.jsonl) in it or below: %s", folder, remedy)
 	}
 	return files, err
+}
+
+func newFoundFile(path string, info fs.FileInfo) foundFile {
+	id, known := tracefile.FileIDOf(info)
+	return foundFile{path: path, id: id, known: known, bytes: info.Size()}
+}
+
+func errNotRegular(path string) error {
+	return fmt.Errorf("%s is no regular file: write it to one first", path)
 }
 
 func filesAndBytes(logs []traceLog) (files int, bytes int64) {
@@ -123,7 +177,8 @@ func filesAndBytes(logs []traceLog) (files int, bytes int64) {
 // scan reads a file as far as it is now and calls each for every line.
 func (a *app) scan(ctx context.Context, path string, p *progress, each func(*tracefile.ScannedLine) error) (tracefile.ScanSummary, error) {
 	var sum tracefile.ScanSummary
-	f, err := os.Open(path)
+	// A FIFO may have come to the path meanwhile: the open does not wait.
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return sum, err
 	}
@@ -133,7 +188,7 @@ func (a *app) scan(ctx context.Context, path string, p *progress, each func(*tra
 		return sum, err
 	}
 	if !info.Mode().IsRegular() {
-		return sum, fmt.Errorf("%s is no regular file: write it to one first", path)
+		return sum, errNotRegular(path)
 	}
 	opts := tracefile.ScanOptions{MaxLineBytes: int64(a.maxLine)}
 	sum, err = tracefile.Scan(ctx, f, info.Size(), opts, func(line *tracefile.ScannedLine) error {

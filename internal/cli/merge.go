@@ -30,7 +30,11 @@ func newMerge(a *app) *cobra.Command {
 		Short: "Join files, for example those of single runs, into one",
 		Long: `Write the lines of trace files, byte by byte, to one file: the way back from ` + "`runspan split`" + `. Files come in
 the order of their names, a file behind its closed segments. Spans that are in two of the files are in
-FILE twice: ` + "`runspan check`" + ` finds them. The files that are read are not changed; FILE must be missing.
+FILE twice: ` + "`runspan check`" + ` finds them. The files that are read are not changed; FILE must be missing, and
+outside of the folders that are read.
+
+Until all is written it is FILE` + partialSuffix + `, which no folder is searched for. Ctrl-C and errors remove it; after
+kill -9 or a power failure it is still there: remove it and start again. A file called FILE is whole.
 
 Exit codes: 0 all lines are in FILE, 1 bad lines were left out, 2 nothing was written.`,
 		Example: `  runspan merge traces --into all.jsonl
@@ -54,6 +58,9 @@ func (a *app) merge(ctx context.Context, paths []string, into string, limit int)
 	}
 	if a.failed {
 		return errors.New("nothing was merged: a part of the files could not be found")
+	}
+	if err := checkTarget(into, paths); err != nil {
+		return err
 	}
 	file, err := createNew(into, "name a file that is missing")
 	if err != nil {

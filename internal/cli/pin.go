@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
@@ -48,6 +49,9 @@ func (a *app) setPins(paths []string, pinned bool) error {
 			continue
 		}
 		reports = append(reports, pinReport{Log: live, Pinned: pinned})
+	}
+	if len(reports) == 0 {
+		return errors.New("nothing was done")
 	}
 	if a.json {
 		return a.printJSON(struct {

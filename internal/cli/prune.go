@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,6 +25,7 @@ const (
 	keptPinned   = "pinned"
 	keptWritten  = "being written"
 	keptNoTraces = "not a trace file"
+	keptLink     = "a link: name the file that it leads to"
 	keptBadLines = "has bad lines, so that its runs are not known for certain"
 )
 
@@ -63,8 +65,8 @@ the latest ones by their spans (20runs, which reads all files). With several lim
 them is deleted.
 
 Never deleted are files that are pinned (` + "`runspan pin`" + `), the live file of a running collector (its lock
-tells; of a folder of runs, those written within a day; without a lock, within ten minutes), and files
-that hold no traces. A reader that has not read a deleted file yet misses its spans.`,
+tells; of a folder of runs, those written within a day; without a lock, within ten minutes), files
+that hold no traces, and links. A reader that has not read a deleted file yet misses its spans.`,
 		Example: `  runspan prune traces --keep 14d --keep 200GiB --dry-run
   runspan prune traces --keep 20runs`,
 		Args: withArgs(-1),
@@ -166,6 +168,10 @@ func (a *app) readRuns(ctx context.Context, f *pruneFile, p *progress) error {
 
 // keptBack says why a file must stay, "" when it may go.
 func (a *app) keptBack(ctx context.Context, f *pruneFile) (string, error) {
+	// Its removal would free nothing, and the pin and the lock are beside the file.
+	if name, err := os.Lstat(f.File); err != nil || name.Mode().Type() == fs.ModeSymlink {
+		return keptLink, err
+	}
 	pinned, err := tracefile.Pinned(f.File)
 	if err != nil {
 		return "", fmt.Errorf("asking whether %s is pinned: %w", f.File, err)

@@ -39,6 +39,9 @@ left out and where it stands. The file itself is not changed. Whole lines within
 was lost, or they are glued to a torn one) get lines of their own. What is behind the last newline is kept
 when it is a whole line.
 
+Until all is written the copy is FILE.repaired` + partialSuffix + `. Ctrl-C and errors remove it; after kill -9 or a power
+failure it is still there: remove it and start again. A file called FILE.repaired is whole.
+
 A running collector repairs its own file; there is nothing to be done for it.
 
 Exit codes: 0 nothing was wrong, 1 the copy is written and something was left out or mended, 2 there is no
@@ -66,6 +69,9 @@ func (a *app) repair(ctx context.Context, path, output string, limit int) error 
 	}
 	if info.IsDir() {
 		return fmt.Errorf("%s is a folder: name a file, `runspan check` says which", path)
+	}
+	if !info.Mode().IsRegular() {
+		return errNotRegular(path)
 	}
 	file, err := createNew(output, "remove it, or name another with --output")
 	if err != nil {

@@ -45,11 +45,13 @@ func newSplit(a *app) *cobra.Command {
 		Use:   "split PATH... --into DIR",
 		Short: "Split shared files into one file per run",
 		Long: `Write the spans of each run to a file of its own. A line of one run is copied byte by byte; of a line of
-several runs each gets a line with its spans, and without what this version does not know. Spans without a run go to the run "` + runid.Unassigned + `", unchanged. Run
-ids stand in file names as the run_file exporter writes them. The files that are read are not changed;
-` + "`runspan merge`" + ` is the way back.
+several runs each gets a line with its spans, and without what this version does not know. Spans without a
+run go to the run "` + runid.Unassigned + `", unchanged. Run ids stand in file names as the run_file exporter writes
+them. The files that are read are not changed; ` + "`runspan merge`" + ` is the way back.
 
-DIR must be empty or missing. Until all is written, everything is in DIR/` + splitPartial + `.
+DIR must be empty or missing, and outside of the folders that are read. Until all is written, everything is
+in DIR/` + splitPartial + `, which no command reads. Ctrl-C and errors remove it; after kill -9 or a
+power failure it is still there: remove all that is in DIR, which split made, and start again.
 
 Exit codes: 0 all is in DIR, 1 bad lines or parts of lines were left out, 2 nothing was written.`,
 		Example: `  runspan split data --into traces
@@ -83,6 +85,9 @@ func (a *app) split(ctx context.Context, paths []string, into, name string, limi
 	}
 	if a.failed {
 		return errors.New("nothing was split: a part of the files could not be found")
+	}
+	if err := checkTarget(into, paths); err != nil {
+		return err
 	}
 	s, err := newSplitter(into, template)
 	if err != nil {

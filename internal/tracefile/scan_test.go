@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"runtime"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -264,6 +265,22 @@ func TestScanEnds(t *testing.T) {
 		require.ErrorContains(t, err, "reading at byte ")
 		assert.Positive(t, lines)
 	})
+}
+
+// Folders hold tens of thousands of files of one short line, one a run: each takes memory by its size.
+func TestScanOfASmallFileTakesLittleMemory(t *testing.T) {
+	data := oneSpan("a") + "\n"
+	file := strings.NewReader(data)
+	const files = 200
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range files {
+		_, err := Scan(t.Context(), file, int64(len(data)), ScanOptions{}, func(*ScannedLine) error { return nil })
+		require.NoError(t, err)
+	}
+	runtime.ReadMemStats(&after)
+	// The decoder's first block of texts is 16 KiB.
+	assert.Less(t, (after.TotalAlloc-before.TotalAlloc)/files, uint64(32<<10), "bytes a file")
 }
 
 func TestSpansOfFindsRunAndService(t *testing.T) {

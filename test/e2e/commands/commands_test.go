@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -77,6 +78,8 @@ func TestSplitAndMerge(t *testing.T) {
 	tr.run(t, "merge", "--json", "flat/*.jsonl", "--into", "again.jsonl")
 	tr.note("refused")
 	tr.run(t, "split", "data", "--into", "traces")
+	tr.run(t, "split", "data", "--into", "data/by-run")
+	tr.run(t, "merge", "traces", "--into", "traces/all.jsonl")
 	tr.run(t, "split", "data", "--into", "x", "--name", "../{run.id}.jsonl")
 	tr.run(t, "split", "data", "--into", "x", "--name", "traces.jsonl")
 	tr.run(t, "split", "data")
@@ -247,6 +250,10 @@ func TestVersionAndWrongUse(t *testing.T) {
 	require.NoError(t, os.Mkdir(filepath.Join(tr.dir, "empty"), 0o700))
 	tr.run(t, "check", "empty", "data")
 	tr.run(t, "runs", "/dev/null")
+	require.NoError(t, syscall.Mkfifo(filepath.Join(tr.dir, "data/fifo.jsonl"), 0o600))
+	tr.run(t, "check", "data/fifo.jsonl")
+	tr.run(t, "check", "data")
+	tr.run(t, "check", "--json", "nothing.jsonl")
 	tr.requireGolden(t, "wrong-use")
 }
 

@@ -110,6 +110,27 @@ func TestLargeFilesTakeLittleMemory(t *testing.T) {
 	}
 }
 
+// A folder of one small file a run takes memory for what is said of the runs, not for the files.
+func TestManyFilesTakeLittleMemory(t *testing.T) {
+	dir := t.TempDir()
+	const files = 10_000
+	for i := range files {
+		run := fmt.Sprintf("run-%d", i)
+		write(t, dir, filepath.Join("runs", run, "traces.jsonl"), []byte(request(resource("driver", run, span(i+1, "step", 0)))+"\n"))
+	}
+	const most = 100 << 20
+	for _, args := range []string{
+		"runs runs", "check --quiet runs", "prune runs --keep 1runs --dry-run", "merge runs --into all.jsonl",
+	} {
+		args := strings.Fields(args)
+		t.Run(args[0], func(t *testing.T) {
+			_, peak := runLarge(t, dir, 0, args...)
+			assert.Less(t, peak, int64(most))
+			t.Logf("%d MiB at most", peak>>20)
+		})
+	}
+}
+
 // Ctrl-C in the middle of the work leaves nothing behind.
 func TestInterrupt(t *testing.T) {
 	dir := t.TempDir()
