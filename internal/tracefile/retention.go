@@ -87,20 +87,19 @@ func (f *Files) retain() {
 	var next, nextForSpace, rested time.Time
 	segment, failing := false, false
 	for {
-		looking := false
+		urgent := true
 		select {
 		case <-f.open.Done():
 			return
 		case <-ticker.C:
-			looking = true
 		case <-f.rotated:
-			segment = true
+			segment, urgent = true, false
 		case <-f.full:
 		}
 		started := time.Now()
-		// What wakes it between the looks of every second gets half of a core at most. And where nothing
-		// could be deleted the last time, it is looked at again when something has changed.
-		forSpace := r.MinFree > 0 && (looking || started.After(rested)) && (segment || started.After(nextForSpace)) &&
+		// Segments that are closed many times a second get half of a core at most. And where nothing could
+		// be deleted the last time, it is looked at again when something has changed.
+		forSpace := r.MinFree > 0 && (urgent || started.After(rested)) && (segment || started.After(nextForSpace)) &&
 			f.freeBytes() < uint64(r.MinFree)
 		forBytes := r.MaxBytes > 0 && segment
 		if !forSpace && !forBytes && started.Before(next) {
