@@ -2,6 +2,7 @@ package runfileexporter
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"go.opentelemetry.io/collector/component"
@@ -109,7 +110,7 @@ func (t *telemetry) Deleted(d tracefile.Deletion) {
 	for reader, bytes := range d.Unread {
 		// A log that is sampled goes by the message: the first one of each reader gets through.
 		t.logger.Warn("Deleted a file that "+reader+" had not read to its end: what is missing is lost for its backend",
-			append(fields[:len(fields):len(fields)], zap.String("reader", reader), zap.Int64("unread_bytes", bytes))...)
+			append(slices.Clip(fields), zap.String("reader", reader), zap.Int64("unread_bytes", bytes))...)
 	}
 	if len(d.Unread) > 0 {
 		return
