@@ -2,6 +2,7 @@ package runfileexporter
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"go.opentelemetry.io/collector/component"
@@ -106,9 +107,12 @@ func (t *telemetry) Deleted(d tracefile.Deletion) {
 	fields := []zap.Field{
 		zap.String("file", d.Path), zap.Int64("bytes", d.Bytes), zap.Duration("age", d.Age), zap.String("retention", d.Reason),
 	}
+	for reader, bytes := range d.Unread {
+		// A log that is sampled goes by the message: the first one of each reader gets through.
+		t.logger.Warn("Deleted a file that "+reader+" had not read to its end: what is missing is lost for its backend",
+			append(slices.Clip(fields), zap.String("reader", reader), zap.Int64("unread_bytes", bytes))...)
+	}
 	if len(d.Unread) > 0 {
-		t.logger.Warn("Deleted a file that readers had not read to its end: what is missing is lost for their backends",
-			append(fields, zap.Any("unread_bytes", d.Unread))...)
 		return
 	}
 	t.logger.Info("Deleted a file that is past its retention", fields...)

@@ -58,6 +58,7 @@ type Files struct {
 	rootDir  *os.File      // open from the start, so that no error of the volume is missed
 	alone    *Appender     // the only file, where there are no placeholders
 	rotated  chan struct{} // gets something when a segment was closed
+	full     chan struct{} // gets something when a write found no space
 
 	open  context.Context // until Close
 	close context.CancelFunc
@@ -119,6 +120,7 @@ func OpenFiles(ctx context.Context, opts FilesOptions) (*Files, error) {
 		left:     map[string]fileState{},
 		unsynced: map[string]unsyncedFile{},
 		rotated:  rotated,
+		full:     make(chan struct{}, 1),
 	}
 	f.open, f.close = context.WithCancel(context.WithoutCancel(ctx))
 	if template.HasPlaceholders() {
@@ -169,6 +171,14 @@ func (f *Files) AppendOf(ctx context.Context, values PathValues, td ptrace.Trace
 }
 
 func (f *Files) with(ctx context.Context, values PathValues, write func(*Appender) (int, error)) (int, error) {
+	n, err := f.writeTo(ctx, values, write)
+	if err != nil && Reason(err) == ReasonNoSpace {
+		poke(f.full)
+	}
+	return n, err
+}
+
+func (f *Files) writeTo(ctx context.Context, values PathValues, write func(*Appender) (int, error)) (int, error) {
 	path := f.template.Expand(values)
 	if err := CheckLoop(ctx, path); err != nil {
 		return 0, err

@@ -5,8 +5,10 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -59,6 +61,7 @@ func (f *Files) lookAfter() {
 		case <-ticker.C:
 		}
 		f.checkLock()
+		f.checkForeign()
 		f.closeIdle(time.Now())
 		f.health.expire(time.Now())
 	}
@@ -90,6 +93,44 @@ func (f *Files) checkLock() {
 		f.rootDir = dir // the other one may be in use
 	}
 	f.mu.Unlock()
+}
+
+// foreignWriter returns ErrLocked when another process writes the file of a run as its only file: that
+// one has another lock, NAME.lock beside the file.
+func (f *Files) foreignWriter(path string) error {
+	if f.opts.NoLock {
+		return nil
+	}
+	name := lockPath(path)
+	// A lock that cannot be asked for keeps nobody out: there is none beside the file of a run normally.
+	if held, err := lockHeld(name); err != nil || !held {
+		return nil //nolint:nilerr // see above
+	}
+	return fmt.Errorf("%s: %w, %s, which has a path without placeholders: give each exporter a folder of its own",
+		path, ErrLocked, holder(name))
+}
+
+// checkForeign looks whether another writer has come to a file that is open. Nothing more is written
+// to it then, until that one is gone.
+func (f *Files) checkForeign() {
+	f.mu.Lock()
+	open := slices.Collect(maps.Values(f.files))
+	f.mu.Unlock()
+	for _, file := range open {
+		err := f.foreignWriter(file.path)
+		f.mu.Lock()
+		tell := !file.closing && (err != nil || file.foreign != nil)
+		if tell {
+			file.foreign = err
+			if err != nil && file.unused() {
+				f.startClosing(file) // what the other one writes is no damage to be repaired
+			}
+		}
+		f.mu.Unlock()
+		if tell {
+			f.health.set(file.path, err, time.Now().Add(failingTime))
+		}
+	}
 }
 
 func (f *Files) closeIdle(now time.Time) {

@@ -17,6 +17,7 @@ type openFile struct {
 	member  *member
 	users   int
 	closing bool
+	foreign error // why it is not written to: another writer has it
 	last    time.Time
 	element *list.Element // nil while closing
 }
@@ -75,6 +76,8 @@ func (f *Files) reserve(path string) (file *openFile, wait <-chan struct{}, err 
 		return nil, nil, fmt.Errorf("%s: %w", f.opts.Template, ErrClosed)
 	case f.locked != nil:
 		return nil, nil, f.locked
+	case file != nil && !file.closing && file.foreign != nil:
+		return nil, nil, file.foreign
 	case file != nil && !file.closing:
 		file.users++
 		file.last = time.Now()
@@ -117,7 +120,11 @@ func (f *Files) openFile(file *openFile) {
 	opts.Observer = memberObserver{Observer: f.obs, health: f.health, path: file.path}
 	// For a predecessor that still waits for its disk.
 	opts.LockTimeout = opts.WriteTimeout
-	app, err := Open(f.open, opts)
+	var app *Appender
+	err := f.foreignWriter(file.path)
+	if err == nil {
+		app, err = Open(f.open, opts)
+	}
 	f.health.set(file.path, err, time.Now().Add(failingTime))
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -169,10 +176,11 @@ func (f *Files) startClosing(file *openFile) {
 	file.closing = true
 	f.used.Remove(file.element)
 	f.closing[file] = true
+	foreign := file.foreign
 	go func() {
 		file.app.startClosing()
 		<-file.app.stopped
-		f.health.set(file.path, nil, time.Time{})
+		f.health.set(file.path, foreign, time.Now().Add(failingTime))
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		delete(f.closing, file)

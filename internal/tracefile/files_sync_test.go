@@ -200,12 +200,35 @@ func TestFilesSync_BoundedMemory(t *testing.T) {
 	clear(f.unsynced)
 }
 
-// Files are closed and opened again while others are synced.
+// A sync that has begun comes to a file that was closed meanwhile: there is nothing wrong with it, and what
+// it has not on the disk is there after the next sync.
+func TestFilesSync_ClosedMeanwhile(t *testing.T) {
+	seen := &counts{}
+	f, faults, dir := syncedByHand(t, 8, seen)
+	require.NoError(t, putRun(t.Context(), f, run(0), "line"))
+	f.mu.Lock()
+	file := f.files[filepath.Join(dir, run(0)+".jsonl")]
+	mark, dirty := file.app.mark()
+	f.startClosing(file)
+	f.mu.Unlock()
+	require.True(t, dirty)
+	<-file.gone
+	require.NoError(t, f.syncEach(nil, []syncMark{mark}))
+	assert.Empty(t, seen.health, "no message of a file that cannot be written")
+	assert.False(t, f.isClean(), "not synced, and not taken for synced")
+	require.NoError(t, f.syncAll())
+	assert.True(t, f.isClean())
+	each, _ := faults.syncCounts()
+	assert.Equal(t, 1, each)
+}
+
+// Files are closed, opened again and rotated while others are synced, one by one or together.
 func TestFilesSync_WhileFilesComeAndGo(t *testing.T) {
 	dir := t.TempDir()
 	seen := &counts{}
 	opts := filesOptions(t, dir+"/{run.id}/traces.jsonl")
 	opts.MaxOpen, opts.SyncInterval, opts.Observer = 16, time.Millisecond, seen
+	opts.Rotation.MaxBytes = 256
 	f := mustOpenFiles(t, opts)
 	var all sync.WaitGroup
 	for client := range 4 {
@@ -221,7 +244,15 @@ func TestFilesSync_WhileFilesComeAndGo(t *testing.T) {
 	require.NoError(t, f.Close(t.Context()))
 	assert.True(t, f.isClean())
 	assert.Zero(t, seen.lost)
+	assert.Empty(t, seen.health)
+	assert.NotEmpty(t, seen.rotated)
 	for i := range 100 {
-		assert.Equal(t, 40, strings.Count(content(t, filepath.Join(dir, run(i), "traces.jsonl")), "\n"))
+		files, err := filepath.Glob(filepath.Join(dir, run(i), "*.jsonl"))
+		require.NoError(t, err)
+		lines := 0
+		for _, file := range files {
+			lines += strings.Count(content(t, file), "\n")
+		}
+		assert.Equal(t, 40, lines)
 	}
 }

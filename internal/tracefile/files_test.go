@@ -270,6 +270,37 @@ func TestFiles_OneWriterAFolder(t *testing.T) {
 	mustOpenFiles(t, opts)
 }
 
+// Another collector has the file of a run as its only file: this one does not write it, whoever was first,
+// and does when that one is gone.
+func TestFiles_WriterOfOneFile(t *testing.T) {
+	dir := t.TempDir()
+	var seen counts
+	opts := filesOptions(t, dir+"/{run.id}/traces.jsonl")
+	opts.Observer = &seen
+	f := mustOpenFiles(t, opts)
+	for _, name := range []string{"open", "new"} {
+		require.NoError(t, os.MkdirAll(filepath.Join(dir, name), 0o700))
+		if name == "open" {
+			require.NoError(t, putRun(t.Context(), f, name, "one"))
+		}
+		lock, err := tryLock(lockPath(filepath.Join(dir, name, "traces.jsonl")), flockExclusive)
+		require.NoError(t, err)
+		if name == "open" {
+			soon(t, func() bool { return putRun(t.Context(), f, name, fmt.Sprint(time.Now())) != nil }, "noticed")
+		}
+		require.ErrorIs(t, putRun(t.Context(), f, name, "two"), ErrLocked)
+		require.ErrorContains(t, putRun(t.Context(), f, name, "two"), fmt.Sprintf("process %d", os.Getpid()))
+		require.NoError(t, putRun(t.Context(), f, "another", "of "+name))
+		lock.release()
+		soon(t, func() bool { return putRun(t.Context(), f, name, "two") == nil }, "free again")
+	}
+	seen.with(func() {
+		require.GreaterOrEqual(t, len(seen.health), 2)
+		require.ErrorIs(t, seen.health[0], ErrLocked)
+		require.NoError(t, seen.health[len(seen.health)-1])
+	})
+}
+
 // The folder of all runs is removed: nothing is written while another writer may have it.
 func TestFiles_LockIsRemoved(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "runs")

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/runspan/runspan/internal/runid"
 )
@@ -370,7 +371,7 @@ func (c pathComponent) match(name string, m *PathMatch, seen map[pathPlaceholder
 }
 
 // isShortened reports whether a name is as long as a shortened one is here: the cut may have left out
-// an escape, three bytes.
+// a character of four bytes, an escape each.
 func (c pathComponent) isShortened(name string) bool {
-	return len(name) <= c.most && len(name) > c.most-3
+	return len(name) <= c.most && len(name) > c.most-3*utf8.UTFMax
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -56,6 +57,22 @@ func TestPathTemplate_Expand(t *testing.T) {
 			one := template(t, "/traces/{service.name}@{run.id}.jsonl")
 			checkPathOf(t, one, PathValues{Run: tc.value, Service: tc.value})
 		})
+	}
+}
+
+// A value that is too long is cut behind a whole character, so that what is left of it can be read.
+func TestPathTemplate_CutsWholeCharacters(t *testing.T) {
+	for _, char := range []string{"a", "É", "日", "😀", "\xff", "\x80", "e\u0301"} {
+		for before := range 16 {
+			value := strings.Repeat("b", before) + strings.Repeat(char, 400)
+			tmpl := template(t, "/traces/{run.id}/traces.jsonl")
+			checkPathOf(t, tmpl, PathValues{Run: value})
+			m, ok := tmpl.Match(tmpl.Expand(PathValues{Run: value}))
+			require.True(t, ok && m.Shortened)
+			rest := strings.TrimPrefix(value, m.Run)
+			assert.Equal(t, utf8.ValidString(value), utf8.ValidString(m.Run), "%q", m.Run)
+			assert.Less(t, len(rest), len(value)-50, "most of the room is used")
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
+	"unicode/utf8"
 )
 
 const (
@@ -24,7 +25,7 @@ const (
 // the end; every other byte becomes % and two hexadecimal digits in lower case, as in URLs. That makes
 // upper case letters `%41` to `%5a`: names that differ in case only are one name on some file systems.
 // So no value leaves its folder, is hidden, or collides with another. What is longer than most is cut
-// off, and `%-` with the first 40 digits of the SHA-256 of the value follows; an empty value is
+// off behind a whole character, and `%-` with the first 40 digits of the SHA-256 of the value follows; an empty value is
 // `%empty`.
 func EncodePathValue(value string, most int) string {
 	return encodePathValue(value, most, false)
@@ -44,16 +45,21 @@ func encodePathValue(value string, most int, noTime bool) string {
 	}
 	room := most - len(pathShortened) - pathHashDigits
 	name := make([]byte, 0, 3*len(value))
-	cut := 0 // the end of what stays of a name that is too long, never within an escape
+	cut := 0  // the end of what stays of a name that is too long, never within a character
+	next := 0 // where the next character begins; a byte that is no UTF-8 is one by itself
 	for i := range len(value) {
 		c := value[i]
+		if i == next {
+			_, size := utf8.DecodeRuneInString(value[i:])
+			next += size
+		}
 		switch {
 		case !pathPlain(value, i), noTime && c >= '0' && c <= '9' && (i == 0 || value[i-1] == '-'):
 			name = append(name, '%', hexDigits[c>>4], hexDigits[c&15])
 		default:
 			name = append(name, c)
 		}
-		if len(name) <= room {
+		if i+1 == next && len(name) <= room {
 			cut = len(name)
 		}
 	}

@@ -61,7 +61,7 @@ const (
 	retainEvery = 10 * time.Second
 
 	// retainShare bounds what looking costs, as tailLookShare does: 100 ms for ten thousand files
-	// every 10 s.
+	// every 10 s. It does not hold while less than MinFree is free: a full disk refuses spans.
 	retainShare = 50
 )
 
@@ -84,33 +84,42 @@ func (f *Files) retain() {
 	r := f.opts.Retention
 	ticker := time.NewTicker(f.opts.minFreeEvery)
 	defer ticker.Stop()
-	var next, nextForSpace time.Time
-	failing := false
+	var next, nextForSpace, rested time.Time
+	segment, failing := false, false
 	for {
-		rotated := false
+		urgent := true
 		select {
 		case <-f.open.Done():
 			return
 		case <-ticker.C:
 		case <-f.rotated:
-			rotated = r.MaxBytes > 0
+			segment, urgent = true, false
+		case <-f.full:
 		}
 		started := time.Now()
-		forSpace := r.MinFree > 0 && started.After(nextForSpace) && f.freeBytes() < uint64(r.MinFree)
-		if !forSpace && !rotated && started.Before(next) {
+		// Segments that are closed many times a second get half of a core at most. And where nothing could
+		// be deleted the last time, it is looked at again when something has changed.
+		forSpace := r.MinFree > 0 && (urgent || started.After(rested)) && (segment || started.After(nextForSpace)) &&
+			f.freeBytes() < uint64(r.MinFree)
+		forBytes := r.MaxBytes > 0 && segment
+		if !forSpace && !forBytes && started.Before(next) {
 			continue
 		}
-		err := f.deleteOld(started)
+		segment = false
+		again, err := f.deleteOld(started)
 		if err != nil && !failing {
 			f.obs.NotDeleted(err)
 		}
 		failing = err != nil
-		rest := retainShare * time.Since(started)
-		next = time.Now().Add(max(f.opts.retainEvery, rest))
-		if forSpace && err != nil {
+		took := time.Since(started)
+		rested = time.Now().Add(took)
+		next = time.Now().Add(max(f.opts.retainEvery, retainShare*took))
+		nextForSpace = time.Time{}
+		if failing && f.freeBytes() < uint64(r.MinFree) {
 			nextForSpace = next
-		} else {
-			nextForSpace = time.Now().Add(rest)
+			if again.Before(next) {
+				nextForSpace = again
+			}
 		}
 	}
 }
@@ -125,11 +134,12 @@ func (f *Files) freeBytes() uint64 {
 }
 
 // deleteOld deletes what must not stay. The error says what limit cannot be kept, or what could not be
-// deleted.
-func (f *Files) deleteOld(now time.Time) error {
+// deleted; again is when more of what was found may be deleted than now.
+func (f *Files) deleteOld(now time.Time) (again time.Time, err error) {
+	again = now.Add(max(f.opts.Retention.RunIdle, f.opts.retainEvery))
 	files, err := f.findAll()
 	if err != nil {
-		return err
+		return again, err
 	}
 	var total int64
 	for _, file := range files {
@@ -137,10 +147,17 @@ func (f *Files) deleteOld(now time.Time) error {
 	}
 	r := f.opts.Retention
 	var errs []error
+	progress := false
 	readers := placeReaders{folders: r.Places}
 	for _, file := range files {
 		age := now.Sub(file.written)
-		if file.order.live && (f.alone != nil || age < r.RunIdle) {
+		if file.order.live && f.alone != nil {
+			continue
+		}
+		if file.order.live && age < r.RunIdle {
+			if idle := file.written.Add(r.RunIdle); idle.Before(again) {
+				again = idle
+			}
 			continue
 		}
 		reason := ""
@@ -152,25 +169,36 @@ func (f *Files) deleteOld(now time.Time) error {
 		case r.MinFree > 0 && f.freeBytes() < uint64(r.MinFree):
 			reason = DeletedForMinFree
 		default:
-			return errors.Join(errs...) // the others are younger
+			return again, errors.Join(errs...) // the others are younger
+		}
+		if pinned, err := Pinned(file.live); pinned {
+			errs = append(errs, err)
+			continue
 		}
 		unread := readers.unread(file.path, file.bytes)
 		deleted, err := f.delete(file)
 		if err != nil {
 			errs = append(errs, err)
 		}
+		if !deleted && err == nil {
+			again = now // it is gone, or open just now
+		}
 		if deleted {
+			progress = true
 			total -= file.bytes
 			f.obs.Deleted(Deletion{Path: file.path, Bytes: file.bytes, Reason: reason, Age: age, Unread: unread})
 		}
 	}
+	if progress {
+		again = now // there may be more by now
+	}
 	switch {
 	case r.MaxBytes > 0 && total > r.MaxBytes:
 		errs = append(errs, fmt.Errorf("%s: %d bytes in files, max_bytes is %d: %w", f.opts.Template, total, r.MaxBytes, errNothingToDelete))
-	case r.MinFree > 0 && f.freeBytes() < uint64(r.MinFree):
+	case r.MinFree > 0 && !progress && f.freeBytes() < uint64(r.MinFree):
 		errs = append(errs, fmt.Errorf("%s: %d bytes free, min_free is %d: %w", f.opts.Template, f.freeBytes(), r.MinFree, errNothingToDelete))
 	}
-	return errors.Join(errs...)
+	return again, errors.Join(errs...)
 }
 
 // findAll returns the files of the template and their segments, those that were written last at the
@@ -200,11 +228,8 @@ func (f *Files) findAll() ([]retained, error) {
 	return files, nil
 }
 
-// delete deletes a file, unless its run is pinned or, for the file of an idle run, not idle anymore.
+// delete deletes a file, unless it is the live one of a run that is not idle anymore.
 func (f *Files) delete(file retained) (deleted bool, err error) {
-	if pinned, err := Pinned(file.live); pinned {
-		return false, err
-	}
 	if !file.order.live {
 		return removed(os.Remove(file.path))
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -19,11 +20,13 @@ type freeFS struct {
 	faultFS
 	dir  string
 	size int64
+	slow time.Duration // how long it takes to say so
 	asks atomic.Int64
 }
 
 func (fs *freeFS) FreeBytes(string) (uint64, error) {
 	fs.asks.Add(1)
+	time.Sleep(fs.slow)
 	var used int64
 	err := filepath.Walk(fs.dir, func(_ string, info os.FileInfo, err error) error {
 		if err == nil && info.Mode().IsRegular() {
@@ -166,6 +169,65 @@ func TestRetention_ByFreeSpace(t *testing.T) {
 	time.Sleep(50 * time.Millisecond)
 	assert.Equal(t, []int{4, 5, 6, 7, 8, 9}, there(files))
 	assert.Empty(t, seen.deletionErrors())
+}
+
+// However long a look takes: while too little is free the next one comes with the next second.
+func TestRetention_FreeSpaceHasNoBudget(t *testing.T) {
+	dir, elsewhere := t.TempDir(), t.TempDir()
+	fs := &freeFS{dir: dir, size: 1000, slow: 50 * time.Millisecond}
+	_, seen := retentionOf(t, dir+"/{run.id}.jsonl", Retention{MinFree: 500}, func(opts *FilesOptions) {
+		opts.fs, opts.NoLock, opts.retainEvery = fs, true, time.Hour
+	})
+	for round := range 3 {
+		for i := range 8 {
+			made := filepath.Join(elsewhere, fmt.Sprintf("%d-%d.jsonl", round, i))
+			old(t, made, 100*time.Hour)
+			require.NoError(t, os.Rename(made, filepath.Join(dir, filepath.Base(made)))) // never seen as a new one
+		}
+		soon(t, func() bool { // a fiftieth of a core would be a look every 10 s
+			free, err := fs.FreeBytes(dir)
+			return err == nil && free >= 500
+		}, "there is room again")
+	}
+	assert.Empty(t, seen.deletionErrors())
+}
+
+// A write that finds no space does not wait for the next look.
+func TestRetention_WhenThereIsNoSpace(t *testing.T) {
+	dir := t.TempDir()
+	fs := &freeFS{dir: dir, size: 1000}
+	f, seen := retentionOf(t, dir+"/{run.id}.jsonl", Retention{MinFree: 500}, func(opts *FilesOptions) {
+		opts.fs, opts.NoLock, opts.minFreeEvery = fs, true, time.Hour
+	})
+	for i := range 9 {
+		old(t, filepath.Join(dir, run(i)+".jsonl"), 100*time.Hour)
+	}
+	fs.set(func(fs *faultFS) { fs.write = func(*os.File, []byte) (int, error) { return 0, syscall.ENOSPC } })
+	require.ErrorIs(t, putRun(t.Context(), f, "new", "line"), syscall.ENOSPC)
+	soon(t, func() bool { return len(seen.reasons()) == 4 }, "half of it is deleted")
+}
+
+// Where nothing may be deleted, that is looked at again as soon as something may.
+func TestRetention_WhenSomethingMayBeDeleted(t *testing.T) {
+	const idle = 300 * time.Millisecond
+	dir := t.TempDir()
+	fs := &freeFS{dir: dir, size: 1000}
+	f, seen := retentionOf(t, dir+"/{run.id}.jsonl", Retention{MinFree: 999, RunIdle: time.Hour}, func(opts *FilesOptions) {
+		opts.fs, opts.NoLock, opts.retainEvery, opts.Rotation.MaxBytes = fs, true, time.Hour, 10
+	})
+	require.NoError(t, putRun(t.Context(), f, "a", "line 1"))
+	soon(t, func() bool { return len(seen.deletionErrors()) == 1 }, "nothing to delete")
+	require.NoError(t, putRun(t.Context(), f, "a", "line 2"))
+	soon(t, func() bool { return len(seen.reasons()) == 1 }, "a segment")
+
+	dir = t.TempDir()
+	fs = &freeFS{dir: dir, size: 1000}
+	f, seen = retentionOf(t, dir+"/{run.id}.jsonl", Retention{MinFree: 999, RunIdle: idle}, func(opts *FilesOptions) {
+		opts.fs, opts.NoLock, opts.retainEvery, opts.idleClose = fs, true, time.Hour, idle/2
+	})
+	require.NoError(t, putRun(t.Context(), f, "a", "line"))
+	soon(t, func() bool { return len(seen.deletionErrors()) > 0 }, "nothing to delete")
+	soon(t, func() bool { return len(seen.reasons()) == 1 }, "an idle run")
 }
 
 // A run that is written to is not deleted, and one that is being deleted can be written to anew.
