@@ -150,7 +150,7 @@ func (a *app) filesIn(folder string) ([]foundFile, error) {
 	if err == nil && len(files) == 0 {
 		remedy := "name the file itself if it is called otherwise"
 		if links > 0 {
-			remedy = fmt.Sprintf("%s in it passed over: name the files that they lead to", plural(links, "link"))
+			remedy = plural(links, "link") + " in it passed over: name the files that they lead to"
 		}
 		err = fmt.Errorf("%s: no trace file (*.jsonl) in it or below: %s", folder, remedy)
 	}

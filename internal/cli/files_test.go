@@ -164,9 +164,14 @@ func TestNoRegularFile(t *testing.T) {
 		}
 	}
 	for _, args := range [][]string{
-		{"check", "data/fifo.jsonl"}, {"runs", "data/fifo.jsonl"}, {"repair", "data/fifo.jsonl"}, {"check", "data/f*.jsonl"},
-		{"split", "data/fifo.jsonl", "--into", "x"}, {"merge", "data/fifo.jsonl", "--into", "x.jsonl"},
-		{"prune", "data/fifo.jsonl", "--keep", "1d"}, {"pin", "data/fifo.jsonl"},
+		{"check", "data/fifo.jsonl"},
+		{"check", "data/f*.jsonl"},
+		{"runs", "data/fifo.jsonl"},
+		{"repair", "data/fifo.jsonl"},
+		{"split", "data/fifo.jsonl", "--into", "x"},
+		{"merge", "data/fifo.jsonl", "--into", "x.jsonl"},
+		{"prune", "data/fifo.jsonl", "--keep", "1d"},
+		{"pin", "data/fifo.jsonl"},
 	} {
 		r := run(args...)
 		assert.Equal(t, ExitFailed, r.code, "%v", args)
@@ -186,7 +191,7 @@ func TestNoRegularFile(t *testing.T) {
 	}()
 	select {
 	case err := <-failed:
-		assert.ErrorContains(t, err, "is no regular file")
+		require.ErrorContains(t, err, "is no regular file")
 	case <-time.After(10 * time.Second):
 		require.Fail(t, "it hangs")
 	}

@@ -66,7 +66,8 @@ them is deleted.
 
 Never deleted are files that are pinned (` + "`runspan pin`" + `), the live file of a running collector (its lock
 tells; of a folder of runs, those written within a day; without a lock, within ten minutes), files
-that hold no traces, and links. A reader that has not read a deleted file yet misses its spans.`,
+that hold no traces, and links. Of a file with several hard links the first is deleted, which frees nothing
+yet. A reader that has not read a deleted file yet misses its spans.`,
 		Example: `  runspan prune traces --keep 14d --keep 200GiB --dry-run
   runspan prune traces --keep 20runs`,
 		Args: withArgs(-1),
