@@ -4,7 +4,6 @@ import (
 	"maps"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/ptrace"
@@ -31,30 +30,6 @@ func BenchmarkDecode(b *testing.B) {
 			}
 		}
 		require.True(b, ours.canonical.read(ptrace.NewTraces().ResourceSpans(), line))
-		b.Run(name+"/stock", func(b *testing.B) { benchmarkDecoder(b, len(line), decodeStock) })
-		b.Run(name+"/ours", func(b *testing.B) { benchmarkDecoder(b, len(line), decodeOurs) })
-		b.Run(name+"/ratio", func(b *testing.B) {
-			var timeStock, timeOurs time.Duration
-			for b.Loop() {
-				start := time.Now()
-				decodeStock()
-				between := time.Now()
-				decodeOurs()
-				timeStock += between.Sub(start)
-				timeOurs += time.Since(between)
-			}
-			b.ReportMetric(float64(timeOurs)/float64(timeStock), "ours/stock")
-			b.ReportMetric(float64(timeOurs)/float64(b.N)/spansPerRequest, "ns/span")
-		})
+		benchmarkBesideStock(b, name, len(line), decodeStock, decodeOurs)
 	}
-}
-
-func benchmarkDecoder(b *testing.B, size int, decode func()) {
-	b.Helper()
-	b.SetBytes(int64(size))
-	b.ReportAllocs()
-	for b.Loop() {
-		decode()
-	}
-	b.ReportMetric(float64(b.Elapsed())/float64(b.N)/spansPerRequest, "ns/span")
 }

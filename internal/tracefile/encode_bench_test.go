@@ -4,7 +4,6 @@ import (
 	"maps"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/ptrace"
@@ -32,30 +31,6 @@ func BenchmarkEncode(b *testing.B) {
 				b.Fatal(err)
 			}
 		}
-		b.Run(name+"/stock", func(b *testing.B) { benchmarkEncoder(b, len(line), encodeStock) })
-		b.Run(name+"/ours", func(b *testing.B) { benchmarkEncoder(b, len(line), encodeOurs) })
-		b.Run(name+"/ratio", func(b *testing.B) {
-			var timeStock, timeOurs time.Duration
-			for b.Loop() {
-				start := time.Now()
-				encodeStock()
-				between := time.Now()
-				encodeOurs()
-				timeStock += between.Sub(start)
-				timeOurs += time.Since(between)
-			}
-			b.ReportMetric(float64(timeOurs)/float64(timeStock), "ours/stock")
-			b.ReportMetric(float64(timeOurs)/float64(b.N)/spansPerRequest, "ns/span")
-		})
+		benchmarkBesideStock(b, name, len(line), encodeStock, encodeOurs)
 	}
-}
-
-func benchmarkEncoder(b *testing.B, size int, encode func()) {
-	b.Helper()
-	b.SetBytes(int64(size))
-	b.ReportAllocs()
-	for b.Loop() {
-		encode()
-	}
-	b.ReportMetric(float64(b.Elapsed())/float64(b.N)/spansPerRequest, "ns/span")
 }
