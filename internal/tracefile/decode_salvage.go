@@ -82,13 +82,56 @@ func (s *salvager) scopeSpans(sss ptrace.ScopeSpansSlice, raw object) {
 		if !ok {
 			continue
 		}
-		one, ok := unmarshal(inScopes(object{"spans": listOf(s.clean(raw, spanMessage))}))
+		one, ok := s.span(s.clean(raw, spanMessage))
 		if !ok {
 			s.lost++
 			continue
 		}
 		one.ResourceSpans().At(0).ScopeSpans().At(0).Spans().MoveAndAppendTo(ss.Spans())
 	}
+}
+
+// span decodes one span. Where a field of it cannot be read, the field goes, or the items of its list that
+// cannot, and the rest stays; a span whose id cannot be read is of no use.
+func (s *salvager) span(fields object) (ptrace.Traces, bool) {
+	one, ok := unmarshalSpan(fields)
+	if ok {
+		return one, true
+	}
+	for _, id := range []string{"traceId", "trace_id", "spanId", "span_id"} {
+		if value, there := fields[id]; there && !readable(id, value) {
+			return one, false
+		}
+	}
+	for key, value := range fields {
+		if readable(key, value) {
+			continue
+		}
+		var items []json.RawMessage
+		if json.Unmarshal(value, &items) != nil {
+			s.lost++
+			delete(fields, key)
+			continue
+		}
+		fields[key] = marshal(slices.DeleteFunc(items, func(item json.RawMessage) bool {
+			bad := !readable(key, marshal([]json.RawMessage{item}))
+			if bad {
+				s.lost++
+			}
+			return bad
+		}))
+	}
+	return unmarshalSpan(fields)
+}
+
+// readable reports whether a span with just this field can be decoded.
+func readable(key string, value json.RawMessage) bool {
+	_, ok := unmarshalSpan(object{key: value})
+	return ok
+}
+
+func unmarshalSpan(fields object) (ptrace.Traces, bool) {
+	return unmarshal(inScopes(object{"spans": listOf(fields)}))
 }
 
 // list takes a list out of an object, by either of its names.

@@ -73,6 +73,15 @@ var foreignLines = []struct {
 		want: `{"resourceSpans":[{"resource":{},"scopeSpans":[{"scope":{},"spans":[{"name":"a","events":[{"name":"e"}],"status":{}}]}]}]}`,
 	},
 	{
+		name: "values of the wrong kind",
+		line: `{"resourceSpans":[{"scopeSpans":[{"spans":[{` + foreignTrace + `,"name":"a","kind":"client","parentSpanId":"0x1",` +
+			`"attributes":[{"key":"b","value":{"boolValue":"true"}},{"key":"k","value":{"stringValue":"v"}},7],` +
+			`"events":[{"name":"e"},{"name":5}],"status":{"code":"2","message":"m"}}]}]}]}`,
+		want: `{"resourceSpans":[{"resource":{},"scopeSpans":[{"scope":{},"spans":[{` + foreignTrace + `,"name":"a",` +
+			`"attributes":[{"key":"k","value":{"stringValue":"v"}}],"events":[{"name":"e"}],"status":{}}]}]}]}`,
+		lost: 6,
+	},
+	{
 		name: "both names at once",
 		line: `{"resourceSpans":[{"scopeSpans":[{"spans":[{"name":"a"}]}],"instrumentationLibrarySpans":[{"spans":[{"name":"b"}]}]}],"resource_spans":[{}]}`,
 		want: `{"resourceSpans":[{"resource":{},"scopeSpans":[{"scope":{},"spans":[{"name":"a","status":{}}]},{"scope":{},"spans":[{"name":"b","status":{}}]}]},{"resource":{}}]}`,
