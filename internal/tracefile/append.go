@@ -127,19 +127,24 @@ type writtenLine struct {
 	end   int64
 }
 
+// setDefaults fills in the observer that nobody asked for, and what only tests give.
+func (o *Options) setDefaults() {
+	if o.fs == nil {
+		o.fs = osFileSystem{}
+	}
+	if o.flock == nil {
+		o.flock = flockExclusive
+	}
+	if o.Observer == nil {
+		o.Observer = nopObserver{}
+	}
+}
+
 // Open takes the lock, opens the file (it is there when Open returns), and moves what a crash tore
 // to its NAME.torn. It fails when the file cannot be had, with one exception: on a full disk it
 // succeeds, and the Appender refuses lines until there is space.
 func Open(ctx context.Context, opts Options) (*Appender, error) {
-	if opts.fs == nil {
-		opts.fs = osFileSystem{}
-	}
-	if opts.flock == nil {
-		opts.flock = flockExclusive
-	}
-	if opts.Observer == nil {
-		opts.Observer = nopObserver{}
-	}
+	opts.setDefaults()
 	path, err := filepath.Abs(opts.Path)
 	if err != nil {
 		return nil, fmt.Errorf("path %q: %w", opts.Path, err)

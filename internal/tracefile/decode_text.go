@@ -75,7 +75,8 @@ func (t *texts) unescape(s []byte, start, i int) (string, int) {
 // unescaped has the character that a letter behind a backslash stands for.
 var unescaped = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
-// unicodeEscape reads \uXXXX. Halves of a character are not among those that we write.
+// unicodeEscape reads \u and its four hexadecimal digits. It refuses the halves of characters above
+// U+FFFF, which our encoder writes as they are: the stock unmarshaler reads such lines.
 func unicodeEscape(s []byte) (rune, bool) {
 	if len(s) < len(`\u0000`) || s[1] != 'u' {
 		return 0, false

@@ -81,15 +81,7 @@ type Files struct {
 // OpenFiles takes the lock: that of the file, or .runspan.lock in the folder before the first
 // placeholder. A file without placeholders is there when it returns.
 func OpenFiles(ctx context.Context, opts FilesOptions) (*Files, error) {
-	if opts.fs == nil {
-		opts.fs = osFileSystem{}
-	}
-	if opts.flock == nil {
-		opts.flock = flockExclusive
-	}
-	if opts.Observer == nil {
-		opts.Observer = nopObserver{}
-	}
+	opts.setDefaults()
 	if opts.MaxOpen == 0 {
 		opts.MaxOpen = DefaultMaxOpenFiles
 	}

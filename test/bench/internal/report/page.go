@@ -36,10 +36,7 @@ func writeWhole(out *bytes.Buffer, w *results.Whole) {
 		"Ratios are paired: both sides of a ratio are of the same round.")
 	markdown(out, wholeTable(w))
 	out.WriteString("\nThe contenders:\n\n")
-	for _, c := range w.Contenders {
-		fmt.Fprintf(out, "- `%s`: %s\n", c.Name, c.What)
-	}
-	out.WriteString("\n")
+	listContenders(out, w)
 	if rows := latencyTable(w); rows != nil {
 		fmt.Fprintf(out, "Latency of a request at a fixed rate of %.0f spans a second, from the moment at which it should "+
 			"have been sent to its acknowledgement. The medians of the rounds' percentiles:\n\n", w.Rate)
@@ -53,16 +50,17 @@ func writeDelivery(out *bytes.Buffer, w *results.Whole) {
 		"keeps up with a backend and the clients on its cores too, %d rounds of %.0f s:\n\n", w.Rate, w.Rounds, w.RateSeconds)
 	markdown(out, deliveryTable(w))
 	out.WriteString("\n")
-	for _, c := range w.Contenders {
-		fmt.Fprintf(out, "- `%s`: %s\n", c.Name, c.What)
-	}
-	out.WriteString("\n")
+	listContenders(out, w)
 }
 
 func writeSync(out *bytes.Buffer, w *results.Whole) {
 	fmt.Fprintf(out, "## Durability\n\n%s:\n\n", sentence(describe(w.Workload)))
 	markdown(out, syncTable(w))
 	out.WriteString("\n")
+	listContenders(out, w)
+}
+
+func listContenders(out *bytes.Buffer, w *results.Whole) {
 	for _, c := range w.Contenders {
 		fmt.Fprintf(out, "- `%s`: %s\n", c.Name, c.What)
 	}
