@@ -21,7 +21,8 @@ const module = "github.com/runspan/runspan/"
 var mayImport = map[string][]string{
 	"cmd/otelcol-runspan": {"runidprocessor", "components/*"},
 	"cmd/runspan":         {"internal/cli"},
-	"internal/cli":        {"internal/viewer", "internal/runindex", "internal/tracefile", "internal/runid", "producer"},
+	"internal/cli":        {"internal/doctor", "internal/viewer", "internal/runindex", "internal/tracefile", "internal/runid", "producer"},
+	"internal/doctor":     {"internal/tracefile", "internal/runid"},
 	"components/*":        {"internal/viewer", "internal/runindex", "internal/tracefile", "internal/runid"},
 	"runidprocessor":      {"internal/runid"},
 	"internal/viewer":     {"internal/runindex", "internal/tracefile", "internal/runid"},
