@@ -18,6 +18,7 @@ const module = "github.com/runspan/runspan/"
 // import. Imports run downwards only; what a line does not list is forbidden.
 //
 //	cmd -> internal/cli, components -> internal/viewer -> internal/runindex -> internal/tracefile -> internal/runid
+//	internal/cli -> internal/doctor -> internal/tracefile -> internal/runid
 var mayImport = map[string][]string{
 	"cmd/otelcol-runspan": {"runidprocessor", "components/*"},
 	"cmd/runspan":         {"internal/cli"},

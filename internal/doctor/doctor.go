@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"sync"
 	"time"
@@ -54,15 +55,14 @@ func (v *visit) notes() []Place {
 	if v.target.way.protocol == GRPC && v.target.way.path != tracesPath && v.target.way.path != "" {
 		notes = append(notes, seen("endpoint", Note, "gRPC has no path: that of the endpoint is passed over"))
 	}
-	req := &http.Request{Method: http.MethodPost}
-	var err error
-	if req.URL, err = parseURL("", v.target.url(v.target.way)); err == nil {
+	// gRPC for Go asks for the proxy of https also in plain text, other gRPCs do not.
+	for name, scheme := range map[string]string{"HTTP_PROXY": "http", "HTTPS_PROXY": "https"} {
+		if v.target.way.protocol == HTTP && v.target.way.tls != (scheme == "https") {
+			continue
+		}
+		req := &http.Request{URL: &url.URL{Scheme: scheme, Host: v.target.address()}}
 		if proxy, err := http.ProxyFromEnvironment(req); err == nil && proxy != nil {
-			name := "HTTP_PROXY"
-			if v.target.way.tls {
-				name = "HTTPS_PROXY"
-			}
-			notes = append(notes, seen("proxy", Note, fmt.Sprintf("%s sends an SDK's requests through %s; this test goes directly; to take the proxy out, add %s to NO_PROXY",
+			notes = append(notes, seen("proxy", Note, fmt.Sprintf("%s may send an SDK's requests through %s; this test goes directly; to take the proxy out, add %s to NO_PROXY",
 				name, proxy.Host, v.target.host)))
 		}
 	}

@@ -71,7 +71,7 @@ func (v *visit) refusedByGRPC(a answer) Place {
 	case codes.Unauthenticated, codes.PermissionDenied:
 		return v.tokenRefused(what)
 	case codes.Unimplemented:
-		return wrong("send", noTraces, what)
+		return wrong("send", noTraces, what, "endpoint", t.endpoint)
 	case codes.Unavailable, codes.ResourceExhausted, codes.DeadlineExceeded, codes.Aborted, codes.Canceled, codes.OutOfRange, codes.DataLoss:
 		// Those with which OTLP asks to come again.
 		return wrong("send", busy, what, "endpoint", t.endpoint)

@@ -50,7 +50,7 @@ var (
 	}
 	loopback = &Finding{
 		"loopback", 11, "the address is this machine's (pod's, container's) own, and nothing listens there",
-		"--endpoint {endpoint}: name the host or Service where the collector runs, for example http://runspan.NAMESPACE.svc:{port}; a collector on another host takes only what comes to RUNSPAN_OTLP_GRPC=0.0.0.0:4317 (RUNSPAN_OTLP_HTTP=0.0.0.0:4318), not what comes to its 127.0.0.1",
+		"--endpoint {endpoint}: start a collector here, or name the host or Service where one runs, for example http://runspan.NAMESPACE.svc:{port}; a collector on another host takes only what comes to RUNSPAN_OTLP_GRPC=0.0.0.0:4317 (RUNSPAN_OTLP_HTTP=0.0.0.0:4318), not what comes to its 127.0.0.1",
 	}
 	refused = &Finding{
 		"refused", 12, "the host is there and nothing listens on the port",
@@ -113,8 +113,8 @@ var (
 		"--header authorization='Bearer TOKEN' (OTEL_EXPORTER_OTLP_HEADERS): ask for the token that the collector expects (its bearertokenauth or oidc); SDKs want the blank behind Bearer as %20",
 	}
 	noTraces = &Finding{
-		"no-traces", 18, "the collector takes no traces",
-		"the collector's config, service.pipelines: add its receiver otlp to a pipeline of traces",
+		"no-traces", 18, "a gRPC server answers that takes no traces",
+		"--endpoint {endpoint}: name the collector's OTLP port; where it is that, add the receiver otlp to a pipeline of traces in its config (service.pipelines)",
 	}
 	rejected = &Finding{
 		"rejected", 18, "the collector refuses the test span for good, and says why",

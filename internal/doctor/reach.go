@@ -78,7 +78,7 @@ func (v *visit) notConnected(err error) Place {
 		}
 		return wrong("connect", loopback, fmt.Sprintf("nothing listens on %s in %s, whose own address that is", t.address(), in), values...)
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return wrong("connect", refused, fmt.Sprintf("nothing listens on %s", t.address()), values...)
+		return wrong("connect", refused, "nothing listens on "+t.address(), values...)
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
 		return wrong("connect", noAnswer, fmt.Sprintf("there is no way to %s: %s", t.address(), reason(err)), values...)
 	case timedOut(err):

@@ -3,7 +3,6 @@ package doctor
 import (
 	"os"
 	"path/filepath"
-	"regexp"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -22,7 +21,7 @@ func TestHealthy(t *testing.T) {
 	} {
 		r := diagnose(t, append(args, "--trace-jsonl", c.TraceFile())...)
 		requireWell(t, r)
-		assert.Regexp(t, regexp.MustCompile(`^doctor-\d{8}-\d{6}-\d+-[0-9a-f]{8}$`), r.RunID)
+		assert.Regexp(t, `^doctor-\d{8}-\d{6}-\d+-[0-9a-f]{8}$`, r.RunID)
 		assert.Equal(t, "ok", r.states()["file"])
 		want = append(want, harness.Span{
 			TraceID: r.TraceID, SpanID: r.SpanID, Name: "runspan doctor", Service: "runspan-doctor", Run: r.RunID,

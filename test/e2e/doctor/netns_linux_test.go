@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -19,7 +20,7 @@ type namespace struct{ pid int }
 
 // enter returns the program that runs another one in the namespace.
 func (n namespace) enter() []string {
-	as := []string{"nsenter", "--target", fmt.Sprint(n.pid), "--net"}
+	as := []string{"nsenter", "--target", strconv.Itoa(n.pid), "--net"}
 	if os.Geteuid() != 0 {
 		as = append(as, "--user", "--preserve-credentials")
 	}
@@ -35,11 +36,11 @@ func pods(t *testing.T) (collector, worker namespace) {
 			harness.Missing(t, tool, "install iproute2 and util-linux")
 		}
 	}
-	new := []string{"unshare", "--net"}
+	alone := []string{"unshare", "--net"}
 	if os.Geteuid() != 0 {
-		new = append(new, "--user", "--map-root-user")
+		alone = append(alone, "--user", "--map-root-user")
 	}
-	if out, err := exec.CommandContext(t.Context(), new[0], append(new[1:], "true")...).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), alone[0], append(alone[1:], "true")...).CombinedOutput(); err != nil {
 		t.Skipf("network namespaces are not allowed here: %v: %s", err, out)
 	}
 	hold := func(args ...string) namespace {
@@ -57,7 +58,7 @@ func pods(t *testing.T) (collector, worker namespace) {
 		})
 		return n
 	}
-	collector = hold(new...)
+	collector = hold(alone...)
 	// In the same user namespace, whose root may lay the wire.
 	worker = hold(append(collector.enter(), "unshare", "--net")...)
 	ip := func(n namespace, commands ...string) {
