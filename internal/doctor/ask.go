@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"syscall"
@@ -57,6 +58,9 @@ func (v *visit) unreachable(address string, err error) string {
 	host := address
 	if u, err := url.Parse(address); err == nil {
 		host = u.Host
+	}
+	if _, ok := errors.AsType[*net.DNSError](err); ok {
+		return host + " has no address: " + lookupError(err)
 	}
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED) && ownAddress(err) && v.pod != "":

@@ -8,6 +8,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/runspan/runspan/internal/container"
 )
 
 // probeTime bounds finding out what a server speaks that did not take the span.
@@ -35,7 +37,7 @@ func Run(ctx context.Context, set Settings) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &visit{Settings: set, target: t, span: newTestSpan(), pod: podOrContainer()}
+	v := &visit{Settings: set, target: t, span: newTestSpan(), pod: container.Kind(os.Getenv)}
 	r := &Report{
 		OK: true, RunID: v.span.run, TraceID: v.span.traceID(), SpanID: v.span.spanID(), Service: Service,
 		Endpoint: t.endpoint, Protocol: t.way.protocol,
@@ -127,18 +129,4 @@ func (v *visit) follow(ctx context.Context, r *Report, accepted bool, file *foll
 			r.add(*p)
 		}
 	}
-}
-
-// podOrContainer says what this process is in. A container shares its loopback addresses with nobody,
-// or with the other containers of its pod.
-func podOrContainer() string {
-	if os.Getenv("KUBERNETES_SERVICE_HOST") != "" {
-		return "pod"
-	}
-	for _, marker := range []string{"/.dockerenv", "/run/.containerenv"} { // Docker's, Podman's
-		if _, err := os.Stat(marker); err == nil {
-			return "container"
-		}
-	}
-	return ""
 }

@@ -27,7 +27,11 @@ type viewerAnswer struct {
 func (v *visit) lookInViewer(ctx context.Context) Place {
 	began := time.Now()
 	var health viewerAnswer
-	switch _, err := v.ask(ctx, v.Viewer+"/api/health", v.ViewerHeaders, &health); {
+	status, err := v.ask(ctx, v.Viewer+"/api/health", v.ViewerHeaders, &health)
+	if p, refused := v.viewerRefused(status, &health); refused {
+		return p
+	}
+	switch {
 	case errors.Is(err, errNotJSON), err == nil && (health.Version == "" || health.State == ""):
 		return wrong("viewer", viewerNotOne, v.Viewer+" answers, and not as a viewer at /api/health", "viewer", v.Viewer)
 	case err != nil:
@@ -37,15 +41,14 @@ func (v *visit) lookInViewer(ctx context.Context) Place {
 	for {
 		var run viewerAnswer
 		status, err := v.ask(ctx, v.Viewer+"/api/run?run="+url.QueryEscape(v.span.run), v.ViewerHeaders, &run)
+		if p, refused := v.viewerRefused(status, &run); refused {
+			return p
+		}
 		switch {
 		case errors.Is(err, errNotJSON):
 			return wrong("viewer", viewerNotOne, v.Viewer+" answers, and not as a viewer at /api/run", "viewer", v.Viewer)
 		case err != nil && ctx.Err() == nil:
 			return wrong("viewer", viewerUnreachable, v.unreachable(v.Viewer, err), "viewer", v.Viewer)
-		case status == http.StatusUnauthorized:
-			return wrong("viewer", viewerToken, v.Viewer+" answers 401 Unauthorized")
-		case status == http.StatusForbidden:
-			return wrong("viewer", viewerHost, v.Viewer+" answers 403 Forbidden: "+text(run.Error), "viewer", v.Viewer)
 		case err == nil && run.RunID == v.span.run && run.Spans > 0:
 			return seen("viewer", OK, fmt.Sprintf("%s shows the run with %d span, %s after the endpoint took it", v.Viewer, run.Spans, short(time.Since(began))))
 		case err == nil:
@@ -55,6 +58,17 @@ func (v *visit) lookInViewer(ctx context.Context) Place {
 			return v.notInViewer(context.WithoutCancel(ctx), &last)
 		}
 	}
+}
+
+// viewerRefused tells why a viewer, or what stands before it, does not answer.
+func (v *visit) viewerRefused(status int, a *viewerAnswer) (Place, bool) {
+	switch status {
+	case http.StatusUnauthorized:
+		return wrong("viewer", viewerToken, v.Viewer+" answers 401 Unauthorized: "+text(a.Error)), true
+	case http.StatusForbidden:
+		return wrong("viewer", viewerHost, v.Viewer+" answers 403 Forbidden: "+text(a.Error), "viewer", v.Viewer), true
+	}
+	return Place{}, false
 }
 
 // notInViewer tells what the viewer shows instead.

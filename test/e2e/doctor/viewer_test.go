@@ -47,6 +47,10 @@ func TestViewerByItsContract(t *testing.T) {
 				assert.NoError(t, json.NewEncoder(w).Encode(body))
 			}
 			mux.HandleFunc("GET /base/api/health", func(w http.ResponseWriter, _ *http.Request) {
+				if tc.status == http.StatusForbidden { // which holds for every path
+					answer(w, tc.status, tc.run)
+					return
+				}
 				answer(w, 200, map[string]any{"status": "ok", "version": "0.1.0", "state": "ready", "runs": 1})
 			})
 			mux.HandleFunc("GET /base/api/run", func(w http.ResponseWriter, r *http.Request) {
