@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -31,11 +32,17 @@ func (v *visit) line(t *testing.T) []byte {
 
 func appendTo(t *testing.T, path string, data []byte) {
 	t.Helper()
+	require.NoError(t, appendData(path, data))
+}
+
+// appendData is for goroutines, which cannot end a test.
+func appendData(path string, data []byte) error {
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	require.NoError(t, err)
+	if err != nil {
+		return err
+	}
 	_, err = f.Write(data)
-	require.NoError(t, err)
-	require.NoError(t, f.Close())
+	return errors.Join(err, f.Close())
 }
 
 func look(t *testing.T, v *visit, within time.Duration, while func()) Place {

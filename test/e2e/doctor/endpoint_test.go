@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -81,10 +82,31 @@ func TestBlackhole(t *testing.T) {
 		{"--protocol", "http", "--endpoint", "http://" + silent},
 		{"--protocol", "grpc", "--endpoint", "https://" + silent},
 	} {
-		r := diagnose(t, append(args, "--timeout", "1s")...)
-		requireFinding(t, r, "no-answer", 13, "change: --endpoint "+args[3])
-		assert.Less(t, r.took, 7*time.Second, "at most twice --timeout and five seconds")
+		t.Run(args[1]+" "+args[3], func(t *testing.T) {
+			t.Parallel()
+			r := diagnose(t, append(args, "--timeout", "1s")...)
+			requireFinding(t, r, "no-answer", 13, "change: --endpoint "+args[3])
+			assert.Less(t, r.took, 7*time.Second, "at most twice --timeout and five seconds")
+		})
 	}
+}
+
+// Ctrl-C ends it at once, and says so to scripts.
+func TestInterrupted(t *testing.T) {
+	reached := make(chan struct{}, 1)
+	silent := serve(t, func(conn net.Conn) {
+		reached <- struct{}{}
+		_, _ = io.Copy(io.Discard, conn)
+	})
+	cmd := command(t, "--endpoint", "http://"+silent, "--timeout", "50s")
+	go func() {
+		<-reached
+		<-reached // that it connects is tried first
+		_ = cmd.Process.Signal(os.Interrupt)
+	}()
+	r := run(t, cmd)
+	assert.Equal(t, 130, r.code, r.stderr)
+	assert.Less(t, r.took, 20*time.Second)
 }
 
 func TestNoTracesPipeline(t *testing.T) {

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -58,10 +59,11 @@ func TestViewerByItsContract(t *testing.T) {
 					answer(w, 401, map[string]any{"reason": "no_token"})
 					return
 				}
-				if tc.run["run_id"] != nil {
-					tc.run["run_id"] = r.URL.Query().Get("run")
+				run := maps.Clone(tc.run) // two doctors ask
+				if run["run_id"] != nil {
+					run["run_id"] = r.URL.Query().Get("run")
 				}
-				answer(w, tc.status, tc.run)
+				answer(w, tc.status, run)
 			})
 			mux.HandleFunc("GET /base/api/missing", func(w http.ResponseWriter, _ *http.Request) {
 				answer(w, 200, map[string]any{"files": []any{map[string]any{"file": "other.jsonl", "bytes": 1}}})
