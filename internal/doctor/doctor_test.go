@@ -28,8 +28,8 @@ func (w *world) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 		out.WriteHeader(status)
 		_ = json.NewEncoder(out).Encode(body)
 	}
-	switch {
-	case r.URL.Path == "/v1/traces":
+	switch r.URL.Path {
+	case "/v1/traces":
 		body, _ := io.ReadAll(r.Body)
 		req := ptraceotlp.NewExportRequest()
 		if req.UnmarshalProto(body) != nil {
@@ -44,9 +44,9 @@ func (w *world) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 				out.WriteHeader(http.StatusServiceUnavailable)
 			}
 		}
-	case r.URL.Path == "/api/health":
+	case "/api/health":
 		answer(http.StatusOK, map[string]any{"version": "0", "state": "ready"})
-	case r.URL.Path == "/api/run":
+	case "/api/run":
 		answer(http.StatusOK, map[string]any{"run_id": r.URL.Query().Get("run"), "spans": w.spans.Load()})
 	default:
 		answer(http.StatusOK, map[string]any{"data": []any{map[string]any{"spans": []any{map[string]any{}}}}})
