@@ -149,7 +149,7 @@ func (v *visit) probe(ctx context.Context, ways ...way) (way, bool) {
 		ctx, cancel := context.WithTimeout(ctx, probeTime/time.Duration(len(ways)))
 		a := v.export(ctx, w, ptrace.NewTraces())
 		cancel()
-		if a.spoke || a.status == http.StatusUnauthorized {
+		if a.spoke {
 			return w, true
 		}
 	}
