@@ -34,7 +34,12 @@ const (
 )
 
 // errFindings ends a command with ExitFindings; what was found is printed already.
-var errFindings = errors.New("findings")
+var errFindings = exitError(ExitFindings)
+
+// exitError ends a command with an exit code; why is printed already.
+type exitError int
+
+func (e exitError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
 // Main runs the command line of this process and returns its exit code.
 func Main() int {
@@ -51,20 +56,21 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root.SetOut(a.out)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
-	if flush := a.out.Flush(); flush != nil && (err == nil || errors.Is(err, errFindings)) {
-		err = fmt.Errorf("writing the output: %w", flush)
+	exit, found := errors.AsType[exitError](err)
+	if flush := a.out.Flush(); flush != nil && (err == nil || found) {
+		err, found = fmt.Errorf("writing the output: %w", flush), false
 	}
 	switch {
 	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
 		a.end(args, errors.New("interrupted"))
 		return ExitInterrupted
-	case err != nil && !errors.Is(err, errFindings):
+	case err != nil && !found:
 		a.end(args, err)
 		return ExitFailed
 	case a.failed:
 		return ExitFailed
-	case err != nil:
-		return ExitFindings
+	case found:
+		return int(exit)
 	}
 	return ExitClean
 }
@@ -100,7 +106,7 @@ Links within a folder are passed over, to files and to folders; a PATH that is a
 A file that several paths or hard links lead to is read once.
 
 Exit codes: 0 all is well, 1 something was found or left out, 2 something could not be read, written or
-understood, 130 interrupted.`,
+understood, 130 interrupted. ` + "`runspan doctor`" + `, which follows a span instead of reading files, has others too.`,
 		Version:       Version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -110,7 +116,7 @@ understood, 130 interrupted.`,
 	})
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print one JSON object instead of text; after an error it has the field error")
 	root.AddCommand(
-		newRuns(a), newCheck(a), newRepair(a), newSplit(a), newMerge(a), newPrune(a), newPin(a), newUnpin(a),
+		newRuns(a), newCheck(a), newRepair(a), newSplit(a), newMerge(a), newPrune(a), newPin(a), newUnpin(a), newDoctor(a),
 	)
 	return root
 }

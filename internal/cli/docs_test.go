@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/runspan/runspan/internal/doctor"
 )
 
 var update = flag.Bool("update", false, "write docs/commands.md anew")
@@ -41,6 +43,20 @@ func docs() string {
 			s.WriteString("\n" + flags)
 		}
 		s.WriteString("```\n")
+		if cmd.Name() == "doctor" {
+			s.WriteString(findingsTable())
+		}
+	}
+	return s.String()
+}
+
+// findingsTable is what `runspan doctor` can find. Words in braces stand for values.
+func findingsTable() string {
+	var s strings.Builder
+	s.WriteString("\nWhat it can find, in the order of the way; `--json` has the name in `finding`. Words in braces stand for\n" +
+		"the values that it prints.\n\n| Finding | Exit code | What it says | change: |\n|---|---|---|---|\n")
+	for _, f := range doctor.Findings() {
+		fmt.Fprintf(&s, "| `%s` | %d | %s | %s |\n", f.Name, f.Code, f.Means, f.Change)
 	}
 	return s.String()
 }

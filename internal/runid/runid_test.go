@@ -1,8 +1,12 @@
 package runid
 
 import (
+	"os"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestCheck(t *testing.T) {
@@ -34,5 +38,17 @@ func TestCheck(t *testing.T) {
 				t.Fatalf("Check(%q) = %v, want %v", tc.id, got, tc.want)
 			}
 		})
+	}
+}
+
+func TestNew(t *testing.T) {
+	at := time.Date(2026, 12, 1, 9, 5, 7, 0, time.UTC)
+	form := regexp.MustCompile(`^20261201-090507-` + strconv.Itoa(os.Getpid()) + `-[0-9a-f]{8}$`)
+	first, second := New(at), New(at)
+	if !form.MatchString(first) || Check(first) != nil {
+		t.Errorf("New() = %q", first)
+	}
+	if first == second {
+		t.Errorf("New() = %q twice", first)
 	}
 }

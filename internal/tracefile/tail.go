@@ -152,6 +152,10 @@ func (b *TailBatch) ReadAgain(from, to int64) ([]byte, error) {
 	return data, err
 }
 
+// Begin takes the first look at the files, which Next does otherwise: with StartAtEnd, what is written to
+// them from here on is read. It is for the goroutine that calls Next.
+func (t *Tail) Begin() { t.look() }
+
 // Next returns the next batch, in the order of the lines of a log; logs take turns. It waits until
 // there is one, and returns the error of ctx when that ends first.
 func (t *Tail) Next(ctx context.Context) (*TailBatch, error) {

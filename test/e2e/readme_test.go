@@ -34,25 +34,6 @@ func commandsOf(t *testing.T, readme string) []string {
 	return blocks
 }
 
-// Both READMEs hold the same commands and as many sections.
-func TestReadmesSayTheSame(t *testing.T) {
-	english, chinese := commandsOf(t, "README.md"), commandsOf(t, "README.zh-CN.md")
-	if a, b := strings.Join(english, "\n--\n"), strings.Join(chinese, "\n--\n"); a != b || len(english) == 0 {
-		t.Fatalf("README.md:\n%s\n\nREADME.zh-CN.md:\n%s", a, b)
-	}
-	headings := regexp.MustCompile(`(?m)^#+ `)
-	count := func(name string) int {
-		text, err := os.ReadFile(filepath.Join(harness.Root(t), name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return len(headings.FindAll(text, -1))
-	}
-	if a, b := count("README.md"), count("README.zh-CN.md"); a != b {
-		t.Fatalf("README.md has %d headings, README.zh-CN.md %d", a, b)
-	}
-}
-
 // The commands of "See a first trace" do what the README says, typed as they stand there.
 func TestReadmeFirstTrace(t *testing.T) {
 	c := harness.StartCollector(t, harness.CollectorSettings{})
@@ -78,6 +59,19 @@ func TestReadmeSearch(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// The doctor of "Point your processes at it" finds nothing wrong with what `make run` starts.
+func TestReadmeDoctor(t *testing.T) {
+	c := harness.StartCollector(t, harness.CollectorSettings{})
+	dir := filepath.Dir(c.Data)
+	if err := os.Symlink(filepath.Dir(harness.CommandLine(t)), filepath.Join(dir, "bin")); err != nil {
+		t.Fatal(err)
+	}
+	out := typeCommand(t, "runspan doctor", "127.0.0.1:4317", c.GRPC, dir)
+	if !strings.Contains(out, "all is well") {
+		t.Fatal(out)
+	}
 }
 
 // typeCommand runs the command of README.md that holds the given text, in a folder and with another
