@@ -55,7 +55,7 @@ func StartTraining(t *testing.T, set TrainingSettings) *Training {
 	}
 	cmd := exec.Command(python, args...)
 	// What the shell of the developer exports must not reach the SDK.
-	cmd.Env = append(withoutOTel(os.Environ()), "PYTHONDONTWRITEBYTECODE=1")
+	cmd.Env = append(WithoutOTel(os.Environ()), "PYTHONDONTWRITEBYTECODE=1")
 	tr.process = Start(t, cmd)
 	return tr
 }
@@ -101,7 +101,7 @@ func StartGateway(t *testing.T, endpoint, run string, requests int) *Gateway {
 	g := &Gateway{ledger: &strings.Builder{}}
 	cmd := exec.Command("node", filepath.Join(Root(t), "test", "e2e", "producers", "gateway.cjs"),
 		endpoint, run, strconv.Itoa(requests))
-	cmd.Env = append(withoutOTel(os.Environ()), "NODE_PATH="+modules)
+	cmd.Env = append(WithoutOTel(os.Environ()), "NODE_PATH="+modules)
 	cmd.Stdout = g.ledger
 	g.process = Start(t, cmd)
 	return g
@@ -146,7 +146,8 @@ func positive(n int) string {
 	return strconv.Itoa(n)
 }
 
-func withoutOTel(env []string) []string {
+// WithoutOTel leaves out what the shell of the developer exports for an SDK.
+func WithoutOTel(env []string) []string {
 	var kept []string
 	for _, kv := range env {
 		if !strings.HasPrefix(kv, "OTEL_") {
