@@ -104,7 +104,8 @@ func (a *app) exec(ctx context.Context, cfg producer.Config, args []string) erro
 	default:
 		a.introduce(rt)
 		env = append(env, rt.Environ()...)
-		env = append(env, rayJobConfig(os.Getenv(rayVariable), rt.Env()))
+		// The driver's own variables come first; without this the same one twice would end ray.init().
+		env = append(env, rayJobConfig(os.Getenv(rayVariable), rt.Env()), rayOverride+"=1")
 	}
 
 	cmd := exec.Command(path, args[1:]...) //nolint:gosec // G204: running what it is told is what this command is for

@@ -5,7 +5,10 @@ import "encoding/json"
 // rayVariable holds what ray.init() takes over from the one who started the driver: Ray's own job
 // submission sets it. By it the environment reaches the workers, also those of a cluster that is there
 // already, on other hosts; a runtime_env of the driver is laid over it.
-const rayVariable = "RAY_JOB_CONFIG_JSON_ENV_VAR"
+const (
+	rayVariable = "RAY_JOB_CONFIG_JSON_ENV_VAR"
+	rayOverride = "RAY_OVERRIDE_JOB_RUNTIME_ENV"
+)
 
 // rayJobConfig adds the variables to what the variable holds, and returns it in the form of os.Environ.
 // What cannot be read is left as it is.

@@ -156,3 +156,13 @@ func WithoutOTel(env []string) []string {
 	}
 	return kept
 }
+
+// Ray returns the Python of a virtual environment with Ray and the OpenTelemetry SDK.
+func Ray(t *testing.T) string {
+	t.Helper()
+	folder := filepath.Join(producersFolder(t), "python")
+	if _, err := os.Stat(filepath.Join(folder, "ready-ray")); err != nil {
+		Missing(t, "Ray", "run `make e2e`, which installs it (250 MB), with python3 and its venv module")
+	}
+	return filepath.Join(folder, "bin", "python")
+}
