@@ -36,10 +36,7 @@ type TrainingSettings struct {
 // StartTraining starts a training run.
 func StartTraining(t *testing.T, set TrainingSettings) *Training {
 	t.Helper()
-	python := filepath.Join(producersFolder(t), "python", "bin", "python")
-	if _, err := os.Stat(python); err != nil {
-		Missing(t, "the OpenTelemetry SDK for Python", "install python3 with its venv module")
-	}
+	python := Python(t)
 	tr := &Training{ledger: t.TempDir()}
 	args := []string{
 		filepath.Join(Root(t), "test", "e2e", "producers", "train.py"),
@@ -157,12 +154,22 @@ func WithoutOTel(env []string) []string {
 	return kept
 }
 
+// Python returns the Python of a virtual environment with the OpenTelemetry SDK.
+func Python(t *testing.T) string {
+	t.Helper()
+	python := filepath.Join(producersFolder(t), "python", "bin", "python")
+	if _, err := os.Stat(python); err != nil {
+		Missing(t, "the OpenTelemetry SDK for Python", "install python3 with its venv module")
+	}
+	return python
+}
+
 // Ray returns the Python of a virtual environment with Ray and the OpenTelemetry SDK.
 func Ray(t *testing.T) string {
 	t.Helper()
-	folder := filepath.Join(producersFolder(t), "python")
-	if _, err := os.Stat(filepath.Join(folder, "ready-ray")); err != nil {
-		Missing(t, "Ray", "run `make e2e`, which installs it (250 MB), with python3 and its venv module")
+	python := Python(t)
+	if _, err := os.Stat(filepath.Join(filepath.Dir(python), "..", "ready-ray")); err != nil {
+		Missing(t, "Ray", "run `make e2e`, which installs it (250 MB)")
 	}
-	return filepath.Join(folder, "bin", "python")
+	return python
 }

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
 	"testing"
 	"time"
@@ -23,7 +24,7 @@ const roleVariable = "RUNSPAN_TEST_ROLE"
 
 func TestMain(m *testing.M) {
 	roles := map[string]func(context.Context) error{
-		"control-plane": controlPlane, "agent": agent, "worker": worker,
+		"control-plane": controlPlane, "agent": agent, "worker": worker, "interrupted": interrupted,
 	}
 	role, ok := roles[os.Getenv(roleVariable)]
 	if !ok {
@@ -147,7 +148,9 @@ func worker(ctx context.Context) error {
 			span.End()
 		}
 		r.Work = max(r.Work, time.Since(begin))
-		_ = rt.Flush(ctx)
+		flush, cancel := context.WithTimeout(ctx, time.Second)
+		_ = rt.Flush(flush) // the report says what matters
+		cancel()
 	}
 	begin = time.Now()
 	if err := rt.Shutdown(ctx); err != nil {
@@ -155,4 +158,22 @@ func worker(ctx context.Context) error {
 	}
 	r.Stopped = time.Since(begin)
 	return r.print()
+}
+
+// interrupted counts interrupts: those that come within a second of the first.
+func interrupted(context.Context) error {
+	signals := make(chan os.Signal, 16)
+	signal.Notify(signals, os.Interrupt)
+	fmt.Println("ready")
+	<-signals
+	n := 1
+	for end := time.After(time.Second); ; {
+		select {
+		case <-signals:
+			n++
+		case <-end:
+			fmt.Println("interrupts:", n)
+			os.Exit(5)
+		}
+	}
 }
