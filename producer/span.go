@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/embedded"
+	"go.opentelemetry.io/otel/trace/noop"
 )
 
 // Tracer returns the tracer of a part of the program, by convention its import path. It can be kept in
@@ -31,6 +32,14 @@ type tracer struct {
 type providersTracer struct {
 	provider trace.TracerProvider
 	tracer   trace.Tracer
+	off      bool // no provider was ever installed
+}
+
+// installed reports whether somebody installed the provider: until then OpenTelemetry's own stands in,
+// whose spans are nothing and cost three allocations. Should its package move, those are the price.
+func installed(provider trace.TracerProvider) bool {
+	t := reflect.TypeOf(provider)
+	return t.Kind() != reflect.Pointer || t.Elem().PkgPath() != "go.opentelemetry.io/otel/internal/global"
 }
 
 // Start implements trace.Tracer.
@@ -38,11 +47,15 @@ func (t *tracer) Start(ctx context.Context, name string, options ...trace.SpanSt
 	provider := otel.GetTracerProvider()
 	last := t.last.Load()
 	if last == nil || last.provider != provider {
-		last = &providersTracer{provider, provider.Tracer(t.name, t.options...)}
+		last = &providersTracer{provider, provider.Tracer(t.name, t.options...), !installed(provider)}
 		// Only pointers are kept: comparing two values of another type may panic.
 		if reflect.TypeOf(provider).Kind() == reflect.Pointer {
 			t.last.Store(last)
 		}
+	}
+	// A caller's trace would have to go through.
+	if last.off && !trace.SpanContextFromContext(ctx).IsValid() {
+		return ctx, noop.Span{}
 	}
 	return last.tracer.Start(ctx, name, options...)
 }
