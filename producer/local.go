@@ -47,7 +47,7 @@ func startCollector(ctx context.Context, s *settings, at reachable, log *slog.Lo
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, collectorWithin)
+	ctx, cancel := context.WithTimeoutCause(ctx, collectorWithin, fmt.Errorf("%s are over", collectorWithin))
 	defer cancel()
 	for try := 1; ; try++ {
 		c := &collector{file: file}
@@ -77,7 +77,7 @@ func startCollector(ctx context.Context, s *settings, at reachable, log *slog.Lo
 			return nil, fmt.Errorf("producer: %s did not start: %s", c.name, c.how())
 		case <-ctx.Done():
 			err := errors.Join(context.Cause(ctx), c.stop(stopWithin))
-			return nil, fmt.Errorf("producer: %s was not ready within %s: %w; the end of its log:\n%s", c.name, collectorWithin, err, c.log)
+			return nil, fmt.Errorf("producer: %s was not ready in time: %w; the end of its log:\n%s", c.name, err, c.log)
 		}
 	}
 }
