@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -93,7 +92,7 @@ func (c *child) how() string {
 func program(setting, set, name string) (string, error) {
 	if set != "" {
 		if _, err := exec.LookPath(set); err != nil {
-			return "", settingError(setting, "%v", err)
+			return "", fmt.Errorf("producer: %s: %w", setting, err)
 		}
 		return set, nil
 	}
@@ -108,10 +107,7 @@ func program(setting, set, name string) (string, error) {
 	}
 	path, err := exec.LookPath(name)
 	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, exec.ErrNotFound) {
-			return "", settingError(setting, "%s is neither beside this program nor in PATH: install it, or set its path", name)
-		}
-		return "", settingError(setting, "%v", err)
+		return "", fmt.Errorf("producer: %s: %s is not beside this program, nor in PATH: install it, or set its path: %w", setting, name, err)
 	}
 	return path, nil
 }

@@ -76,15 +76,15 @@ func TestProgram(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("PATH", dir)
 	_, err := program("Local.Binary", "", "otelcol-nowhere")
-	requireSettings(t, err, "Local.Binary")
-	require.ErrorContains(t, err, "neither beside this program nor in PATH")
+	require.ErrorContains(t, err, "producer: Local.Binary: otelcol-nowhere is not beside this program, nor in PATH")
 	path := filepath.Join(dir, "otelcol-nowhere")
 	require.NoError(t, os.WriteFile(path, nil, 0o700))
 	got, err := program("Local.Binary", "", "otelcol-nowhere")
 	require.NoError(t, err)
 	assert.Equal(t, path, got)
 	_, err = program("Local.Binary", filepath.Join(dir, "other"), "otelcol-nowhere")
-	requireSettings(t, err, "Local.Binary")
+	require.ErrorContains(t, err, "producer: Local.Binary: ")
+	assert.NotErrorAs(t, err, new(*SettingError), "it is this host that lacks something")
 }
 
 func TestNewRunID(t *testing.T) {

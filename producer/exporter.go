@@ -76,17 +76,17 @@ func (t TLS) load() (*tls.Config, error) {
 	if t.CAFile != "" {
 		pem, err := os.ReadFile(t.CAFile)
 		if err != nil {
-			return nil, settingError("TLS.CAFile", "%v", err)
+			return nil, fmt.Errorf("producer: TLS.CAFile: %w", err)
 		}
 		config.RootCAs = x509.NewCertPool()
 		if !config.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, settingError("TLS.CAFile", "%s holds no certificate in PEM", t.CAFile)
+			return nil, fmt.Errorf("producer: TLS.CAFile: %s holds no certificate in PEM", t.CAFile)
 		}
 	}
 	if t.CertFile != "" {
 		pair, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
 		if err != nil {
-			return nil, &SettingError{Settings: []string{"TLS.CertFile", "TLS.KeyFile"}, Problem: err.Error()}
+			return nil, fmt.Errorf("producer: TLS.CertFile, TLS.KeyFile: %w", err)
 		}
 		config.Certificates = []tls.Certificate{pair}
 	}

@@ -97,7 +97,7 @@ func (s *settings) localFile() (string, error) {
 	}
 	dir = filepath.Join(dir, s.RunID, "traces")
 	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // G301: traces are read by viewers of other users, as the collector's own folders
-		return "", settingError("Local.OutputDir", "%v", err)
+		return "", fmt.Errorf("producer: Local.OutputDir: %w", err)
 	}
 	return filepath.Join(dir, "traces.jsonl"), nil
 }

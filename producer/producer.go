@@ -40,7 +40,8 @@ type Runtime struct {
 
 // Start decides where the spans of this process go, starts what is local, and installs the tracer
 // provider and the propagator of OpenTelemetry. The Runtime is never nil. With an error nothing is
-// installed and nothing runs; it is a *SettingError where a setting is wrong, or two do not go together.
+// installed and nothing runs; it is a *SettingError where a setting is wrong, or two do not go together, and
+// else what is missing on this host.
 func Start(ctx context.Context, cfg Config) (*Runtime, error) {
 	return start(ctx, cfg, os.Getenv, true)
 }

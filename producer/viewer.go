@@ -40,7 +40,7 @@ func startViewer(ctx context.Context, s *settings, file string) (*viewer, error)
 			}
 		}
 	} else if err := freeAt(port, host); err != nil {
-		return nil, settingError("Viewer.Port", "%v: take another, or 0 for a free one", err)
+		return nil, fmt.Errorf("producer: Viewer.Port: %w: take another, or 0 for a free one", err)
 	}
 	// All services of the run are shown: the drivers, its actors, its engines.
 	args := []string{"view", "--trace-jsonl", file, "--run-id", s.RunID, "--host", host, "--port", strconv.Itoa(port)}

@@ -83,7 +83,7 @@ func (a *app) exec(ctx context.Context, cfg producer.Config, args []string) erro
 	cfg.Enabled, cfg.LocalCollector, cfg.NoSpans = true, true, true
 	cfg.Logger = newPersonLog(a.complain)
 	rt, err := producer.Start(ctx, cfg)
-	if setting, ok := errors.AsType[*producer.SettingError](err); ok && !setting.FromEnv() && !faultOfHost(setting) {
+	if setting, ok := errors.AsType[*producer.SettingError](err); ok && !setting.FromEnv() {
 		return flagError{err}
 	}
 	defer func() {
@@ -120,12 +120,6 @@ func (a *app) exec(ctx context.Context, cfg producer.Config, args []string) erro
 		return nil
 	}
 	return code
-}
-
-// faultOfHost tells a setting that was left alone, and what is missing on this host for it, from one
-// that is wrong.
-func faultOfHost(e *producer.SettingError) bool {
-	return e.Settings[0] == "Local.Binary" || e.Settings[0] == "Local.OutputDir"
 }
 
 // introduce says once which run it is and where to look.

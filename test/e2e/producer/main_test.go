@@ -25,6 +25,7 @@ const roleVariable = "RUNSPAN_TEST_ROLE"
 func TestMain(m *testing.M) {
 	roles := map[string]func(context.Context) error{
 		"control-plane": controlPlane, "agent": agent, "worker": worker, "interrupted": interrupted,
+		"viewer": func(context.Context) error { return viewer() },
 	}
 	role, ok := roles[os.Getenv(roleVariable)]
 	if !ok {
