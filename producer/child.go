@@ -97,8 +97,8 @@ func program(setting, set, name string) (string, error) {
 		return set, nil
 	}
 	if self, err := os.Executable(); err == nil {
-		if real, err := filepath.EvalSymlinks(self); err == nil {
-			self = real
+		if target, err := filepath.EvalSymlinks(self); err == nil {
+			self = target
 		}
 		beside := filepath.Join(filepath.Dir(self), name)
 		if _, err := exec.LookPath(beside); err == nil {

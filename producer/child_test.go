@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -62,13 +61,13 @@ func TestLogTail(t *testing.T) {
 	var lines []string
 	l := &logTail{line: func(line string) { lines = append(lines, line) }}
 	for i := range 30 {
-		fmt.Fprintf(l, "line %d\nhalf ", i)
+		_, _ = fmt.Fprintf(l, "line %d\nhalf ", i)
 	}
 	assert.Len(t, lines, 30)
 	assert.Equal(t, 20, strings.Count(l.String(), "\n")+1)
 	l.flush()
 	assert.True(t, strings.HasSuffix(l.String(), "half line 29\nhalf "), l.String())
-	fmt.Fprint(l, strings.Repeat("x", 100<<10))
+	_, _ = fmt.Fprint(l, strings.Repeat("x", 100<<10))
 	assert.Less(t, len(l.part), 64<<10, "a line without an end is cut")
 }
 
@@ -89,7 +88,7 @@ func TestProgram(t *testing.T) {
 
 func TestNewRunID(t *testing.T) {
 	id := runIDAt(time.Date(2026, 12, 1, 9, 5, 7, 0, time.Local), 4711)
-	assert.Regexp(t, regexp.MustCompile(`^20261201-090507-4711-[0-9a-f]{8}$`), id)
+	assert.Regexp(t, `^20261201-090507-4711-[0-9a-f]{8}$`, id)
 	assert.NotEqual(t, id, runIDAt(time.Date(2026, 12, 1, 9, 5, 7, 0, time.Local), 4711))
 	require.NoError(t, checkRunID(NewRunID(), "RunID"))
 	require.NoError(t, checkFolderName(NewRunID()))

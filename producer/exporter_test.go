@@ -169,7 +169,7 @@ func TestResource(t *testing.T) {
 	require.NoError(t, err)
 	got := map[string]string{}
 	for _, kv := range res.Attributes() {
-		got[string(kv.Key)] = kv.Value.Emit()
+		got[string(kv.Key)] = kv.Value.String()
 	}
 	for key, want := range map[string]string{
 		"service.name": "trainer", "service.version": "3", "run.id": "r", "team": "a", "telemetry.sdk.language": "go",

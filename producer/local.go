@@ -60,7 +60,7 @@ func startCollector(ctx context.Context, s *settings, at reachable, log *slog.Lo
 		if err != nil {
 			return nil, err
 		}
-		cmd := exec.Command(binary, "--config", "yaml:"+config)
+		cmd := exec.Command(binary, "--config", "yaml:"+config) //nolint:gosec // G204: the collector that the user installed or named
 		cmd.Env = withoutOTel(os.Environ())
 		ready := make(chan struct{})
 		if c.child, err = startChild("the local collector "+binary, cmd, collectorLog(log, ready)); err != nil {

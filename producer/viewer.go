@@ -48,7 +48,8 @@ func startViewer(ctx context.Context, s *settings, file string) (*viewer, error)
 		args = append(args, "--jaeger-query-url", s.Viewer.JaegerQueryURL)
 	}
 	v := &viewer{url: "http://" + net.JoinHostPort(dialable(host), strconv.Itoa(port))}
-	if v.child, err = startChild("the viewer "+binary, exec.Command(binary, args...), nil); err != nil {
+	cmd := exec.Command(binary, args...) //nolint:gosec // G204: the viewer that the user installed or named
+	if v.child, err = startChild("the viewer "+binary, cmd, nil); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, viewerWithin)

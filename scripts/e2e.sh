@@ -7,6 +7,7 @@ cd "$(dirname "$0")/.."
 if [ "${1:-}" = full ]; then
   export RUNSPAN_E2E=full
   scripts/jaeger-build.sh >/dev/null
+  command -v ip >/dev/null || scripts/debian.sh iproute2
 fi
 scripts/producers.sh >/dev/null
 export RUNSPAN_BIN=${RUNSPAN_BIN:-$PWD/bin/otelcol-runspan}

@@ -60,6 +60,6 @@ func (l personLog) Handle(_ context.Context, record slog.Record) error {
 		}
 		return true
 	})
-	l.say(fmt.Errorf("warning: %s", flagNames.Replace(text))) //nolint:perfsprint // the same form as every other line
+	l.say(fmt.Errorf("warning: %s", flagNames.Replace(text)))
 	return nil
 }

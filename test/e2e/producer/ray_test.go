@@ -93,7 +93,7 @@ func rayEnv() []string {
 // shortTempDir is a folder for Ray's sockets, whose paths must be shorter than 107 bytes.
 func shortTempDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("/tmp", fmt.Sprintf("ray%d-", os.Getpid()))
+	dir, err := os.MkdirTemp("/tmp", fmt.Sprintf("ray%d-", os.Getpid())) //nolint:usetesting // t.TempDir has the name of the test in it
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	return dir

@@ -3,6 +3,7 @@ package producer
 import (
 	"bytes"
 	"encoding/json"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -61,7 +62,7 @@ func TestOneTraceThroughTwoProcesses(t *testing.T) {
 			cfg.Protocol = protocol
 			r := runRole(t, roleCommand(t, "control-plane", cfg))
 			assert.Equal(t, producer.ModeLocal, r.Mode)
-			assert.Regexp(t, regexp.MustCompile(`^\d{8}-\d{6}-\d+-[0-9a-f]{8}$`), r.RunID)
+			assert.Regexp(t, `^\d{8}-\d{6}-\d+-[0-9a-f]{8}$`, r.RunID)
 			assert.Equal(t, filepath.Join(cfg.Local.OutputDir, r.RunID, "traces", "traces.jsonl"), r.File)
 			requireChain(t, harness.ReadTraceFile(t, r.File), r.RunID)
 		})
@@ -81,6 +82,31 @@ func TestOneTraceWithAnExternalCollector(t *testing.T) {
 		t.Fatal("the program stopped a collector that it had not started")
 	default:
 	}
+}
+
+// The sidecar of docs/producers.md hands on what a program sends to its own loopback address.
+func TestDocumentedSidecar(t *testing.T) {
+	c := harness.StartCollector(t, harness.CollectorSettings{})
+	doc, err := os.ReadFile(filepath.Join(harness.Root(t), "docs", "producers.md"))
+	require.NoError(t, err)
+	config := filepath.Join(t.TempDir(), "sidecar.yaml")
+	block := regexp.MustCompile("(?s)  ```yaml\n(.*?)  ```").FindSubmatch(doc)
+	require.NotNil(t, block)
+	require.NoError(t, os.WriteFile(config, block[1], 0o600))
+	address := harness.FreePorts(t, 1)[0]
+	sidecar := exec.Command(harness.Binary(t), "--config", config)
+	sidecar.Env = append(os.Environ(), "RUNSPAN_OTLP_GRPC="+address, "RUNSPAN_FORWARD="+c.GRPC)
+	p := harness.Start(t, sidecar)
+	harness.WaitFor(t, roleWithin, "the sidecar", func() error {
+		conn, err := net.Dial("tcp", address)
+		if err == nil {
+			err = conn.Close()
+		}
+		return err
+	})
+	r := runRole(t, roleCommand(t, "control-plane", producer.Config{Enabled: true, ServiceName: "control-plane", Endpoint: "http://" + address}))
+	require.Equal(t, 0, p.Stop(20*time.Second), "what it took, it sends on")
+	requireChain(t, harness.ReadTraceFile(t, c.TraceFile()), r.RunID)
 }
 
 func requireChain(t *testing.T, spans []harness.Span, run string) {
