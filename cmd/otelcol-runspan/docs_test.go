@@ -44,3 +44,18 @@ func TestDocumentedBackendsAreValid(t *testing.T) {
 		})
 	}
 }
+
+// The sidecar of docs/producers.md is a config as it stands.
+func TestDocumentedSidecarIsValid(t *testing.T) {
+	doc, err := os.ReadFile(filepath.Join(root, "docs", "producers.md"))
+	require.NoError(t, err)
+	block := regexp.MustCompile("(?s)  ```yaml\n(.*?)  ```").FindSubmatch(doc)
+	require.NotNil(t, block)
+	config := filepath.Join(t.TempDir(), "sidecar.yaml")
+	require.NoError(t, os.WriteFile(config, block[1], 0o600))
+	factories, err := components()
+	require.NoError(t, err)
+	cfg, err := load(t, factories, config)
+	require.NoError(t, err)
+	require.NoError(t, confmap.Validate(cfg))
+}

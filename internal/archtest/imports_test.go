@@ -4,6 +4,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
@@ -82,6 +83,25 @@ func TestLowestImportTheStandardLibraryOnly(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A producer stays light: nothing of a collector comes with it, by whatever way.
+func TestProducerLinksNoCollector(t *testing.T) {
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "./producer")
+	cmd.Dir = "../.."
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	linked := strings.Fields(string(out))
+	if !slices.Contains(linked, "go.opentelemetry.io/otel/sdk/trace") {
+		t.Fatalf("that is not what producer links: %v", linked)
+	}
+	for _, name := range linked {
+		if strings.HasPrefix(name, "go.opentelemetry.io/collector") || strings.Contains(name, "/opentelemetry-collector-contrib/") {
+			t.Errorf("producer links %s", name)
+		}
+	}
 }
 
 // partOf returns the part of the repository that a folder belongs to.

@@ -1,4 +1,5 @@
-// Package cli is the runspan command line, the tools for trace files: one file a subcommand.
+// Package cli is the runspan command line, the tools for trace files and for programs that make them:
+// one file a subcommand.
 package cli
 
 import (
@@ -116,7 +117,8 @@ understood, 130 interrupted. ` + "`runspan doctor`" + `, which follows a span in
 	})
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print one JSON object instead of text; after an error it has the field error")
 	root.AddCommand(
-		newRuns(a), newCheck(a), newRepair(a), newSplit(a), newMerge(a), newPrune(a), newPin(a), newUnpin(a), newDoctor(a),
+		newRuns(a), newCheck(a), newRepair(a), newSplit(a), newMerge(a), newPrune(a), newPin(a), newUnpin(a),
+		newExec(a), newEnv(a), newDoctor(a),
 	)
 	return root
 }
@@ -133,7 +135,10 @@ func (a *app) complain(err error) { _, _ = fmt.Fprintf(a.errOut, "runspan: %v\n"
 // standard output has one whatever happens.
 func (a *app) end(args []string, err error) {
 	a.complain(err)
-	// The flag may stand behind one that is wrong.
+	// The flag may stand behind one that is wrong; what stands behind -- is for another command.
+	if i := slices.Index(args, "--"); i >= 0 {
+		args = args[:i]
+	}
 	if !a.json && !slices.Contains(args, "--json") || a.printed {
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -91,6 +92,26 @@ func requireExampleParses(t *testing.T, root *cobra.Command, example string) {
 	require.NoError(t, err, example)
 	require.NoError(t, cmd.ParseFlags(args), example)
 	require.NoError(t, cmd.ValidateArgs(cmd.Flags().Args()), example)
+}
+
+// The commands that other pages show have flags and arguments that there are.
+func TestDocumentedCommandsParse(t *testing.T) {
+	commands := regexp.MustCompile(`runspan (?:exec|env) [^\n)]*`)
+	root := newRoot(newApp(io.Discard, io.Discard))
+	for page, least := range map[string]int{"../../docs/producers.md": 14, "../../README.md": 1} {
+		n := 0
+		for block := range strings.SplitSeq(string(readFile(t, page)), "```sh\n") {
+			block, _, isBlock := strings.Cut(block, "```")
+			if !isBlock {
+				continue
+			}
+			for _, command := range commands.FindAllString(block, -1) {
+				requireExampleParses(t, root, strings.ReplaceAll(command, `"`, ""))
+				n++
+			}
+		}
+		assert.GreaterOrEqual(t, n, least, page)
+	}
 }
 
 func TestVersionIsTheCollectors(t *testing.T) {

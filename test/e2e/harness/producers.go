@@ -36,10 +36,7 @@ type TrainingSettings struct {
 // StartTraining starts a training run.
 func StartTraining(t *testing.T, set TrainingSettings) *Training {
 	t.Helper()
-	python := filepath.Join(producersFolder(t), "python", "bin", "python")
-	if _, err := os.Stat(python); err != nil {
-		Missing(t, "the OpenTelemetry SDK for Python", "install python3 with its venv module")
-	}
+	python := Python(t)
 	tr := &Training{ledger: t.TempDir()}
 	args := []string{
 		filepath.Join(Root(t), "test", "e2e", "producers", "train.py"),
@@ -55,7 +52,7 @@ func StartTraining(t *testing.T, set TrainingSettings) *Training {
 	}
 	cmd := exec.Command(python, args...)
 	// What the shell of the developer exports must not reach the SDK.
-	cmd.Env = append(withoutOTel(os.Environ()), "PYTHONDONTWRITEBYTECODE=1")
+	cmd.Env = append(WithoutOTel(os.Environ()), "PYTHONDONTWRITEBYTECODE=1")
 	tr.process = Start(t, cmd)
 	return tr
 }
@@ -101,7 +98,7 @@ func StartGateway(t *testing.T, endpoint, run string, requests int) *Gateway {
 	g := &Gateway{ledger: &strings.Builder{}}
 	cmd := exec.Command("node", filepath.Join(Root(t), "test", "e2e", "producers", "gateway.cjs"),
 		endpoint, run, strconv.Itoa(requests))
-	cmd.Env = append(withoutOTel(os.Environ()), "NODE_PATH="+modules)
+	cmd.Env = append(WithoutOTel(os.Environ()), "NODE_PATH="+modules)
 	cmd.Stdout = g.ledger
 	g.process = Start(t, cmd)
 	return g
@@ -146,7 +143,8 @@ func positive(n int) string {
 	return strconv.Itoa(n)
 }
 
-func withoutOTel(env []string) []string {
+// WithoutOTel leaves out what the shell of the developer exports for an SDK.
+func WithoutOTel(env []string) []string {
 	var kept []string
 	for _, kv := range env {
 		if !strings.HasPrefix(kv, "OTEL_") {
@@ -154,4 +152,24 @@ func withoutOTel(env []string) []string {
 		}
 	}
 	return kept
+}
+
+// Python returns the Python of a virtual environment with the OpenTelemetry SDK.
+func Python(t *testing.T) string {
+	t.Helper()
+	python := filepath.Join(producersFolder(t), "python", "bin", "python")
+	if _, err := os.Stat(python); err != nil {
+		Missing(t, "the OpenTelemetry SDK for Python", "install python3 with its venv module")
+	}
+	return python
+}
+
+// Ray returns the Python of a virtual environment with Ray and the OpenTelemetry SDK.
+func Ray(t *testing.T) string {
+	t.Helper()
+	python := Python(t)
+	if _, err := os.Stat(filepath.Join(filepath.Dir(python), "..", "ready-ray")); err != nil {
+		Missing(t, "Ray", "run `make e2e`, which installs it (250 MB)")
+	}
+	return python
 }

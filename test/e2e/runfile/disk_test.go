@@ -17,17 +17,6 @@ import (
 	"github.com/runspan/runspan/test/e2e/harness"
 )
 
-// mountTmpfs gives a small volume.
-func mountTmpfs(t *testing.T, options string) string {
-	t.Helper()
-	dir := t.TempDir()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, options); err != nil {
-		harness.Missing(t, "a small tmpfs", "run as root: "+err.Error())
-	}
-	t.Cleanup(func() { assert.NoError(t, syscall.Unmount(dir, syscall.MNT_DETACH)) })
-	return dir
-}
-
 // fill writes a file until the volume is full.
 func fill(t *testing.T, path string) {
 	t.Helper()
@@ -48,7 +37,7 @@ func fill(t *testing.T, path string) {
 func TestFullDisk(t *testing.T) {
 	for _, durability := range []string{"write", "sync"} {
 		t.Run(durability, func(t *testing.T) {
-			dir := mountTmpfs(t, "size=24m")
+			dir := harness.MountTmpfs(t, "size=24m")
 			path, ballast := filepath.Join(dir, "traces.jsonl"), filepath.Join(dir, "ballast")
 			col := startCollector(t, freePort(t), "path: "+path, "durability: "+durability)
 			c := newClients(t, col.endpoint)
@@ -73,7 +62,7 @@ func TestFullDisk(t *testing.T) {
 
 // A disk that is full at the start, with a torn line to move, which needs space.
 func TestFullDiskAtStart(t *testing.T) {
-	dir := mountTmpfs(t, "size=1m")
+	dir := harness.MountTmpfs(t, "size=1m")
 	path, ballast := filepath.Join(dir, "traces.jsonl"), filepath.Join(dir, "ballast")
 	half := strings.TrimSuffix(lineOf("torn"), "]}]}\n")
 	require.NoError(t, os.WriteFile(path, []byte(half), 0o600))
@@ -93,7 +82,7 @@ func TestFullDiskAtStart(t *testing.T) {
 
 // The start fails, with an error that names the path and what is wrong.
 func TestCannotStart(t *testing.T) {
-	readOnly := mountTmpfs(t, "ro")
+	readOnly := harness.MountTmpfs(t, "ro")
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	for name, tc := range map[string]struct {

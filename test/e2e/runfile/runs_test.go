@@ -17,6 +17,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/runspan/runspan/test/e2e/harness"
 )
 
 // manyRuns has the spans of clients be of n runs, at random.
@@ -128,7 +130,7 @@ func TestKillWithManyRuns(t *testing.T) {
 
 // A full disk with a file a run: clients hear so, and nothing acknowledged is missing or there twice.
 func TestFullDiskWithManyRuns(t *testing.T) {
-	dir := mountTmpfs(t, "size=24m")
+	dir := harness.MountTmpfs(t, "size=24m")
 	ballast := filepath.Join(dir, "ballast")
 	col := startCollector(t, freePort(t), "path: "+dir+"/{run.id}.jsonl", "max_open_files: 16")
 	c := newClients(t, col.endpoint)
@@ -173,7 +175,7 @@ func TestMinFree(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dir := mountTmpfs(t, fmt.Sprintf("size=%d", volume))
+			dir := harness.MountTmpfs(t, fmt.Sprintf("size=%d", volume))
 			settings := append(slices.Clone(settings), fmt.Sprintf("retention: {min_free: %d, run_idle: 2s}", minFree))
 			settings[0] = fmt.Sprintf(settings[0], dir)
 			col := startCollector(t, freePort(t), settings...)
