@@ -74,24 +74,39 @@ func processNamed(values [len(processAttributes)]string, pid string) Process {
 
 // FactsReader reads the facts of lines. The zero value is ready for use. It must not be used by two
 // goroutines at once.
+//
+// Lines as [Encoder] writes them are read at memory's pace almost, other OTLP/JSON at half of that; what
+// is neither is decoded, and found to be good or bad there (docs/adr/0011-catalogue-of-runs.md).
 type FactsReader struct {
-	decoder Decoder
 	facts   Facts
+	own     ownFacts
+	foreign foreignFacts
+	decoder Decoder
+	names   names
 }
 
-// Read returns the facts of a line without its newline, or why it is none of a trace file; At of that
-// counts from the line's start. It takes and refuses the same lines as [Scan], and finds the same
-// spans in them. The facts are valid until the next call. Where the line's capacity goes on behind it,
-// up to 16 bytes there are read too: nobody may be writing to them.
+// Read returns the facts of a line, with or without the newline at its end, or why it is none of a trace
+// file; At of that counts from the line's start. It takes and refuses the same lines as [Scan], and finds
+// the same spans in them. The facts are valid until the next call, their strings for ever. Where the
+// line's capacity goes on behind its newline, up to 16 bytes there are read too, whatever they are:
+// nobody may be writing to them.
 func (r *FactsReader) Read(line []byte) (*Facts, *BadLineError) {
-	r.facts.Spans, r.facts.Processes = r.facts.Spans[:0], r.facts.Processes[:0]
+	if r.own.read(&r.facts, &r.names, line) || r.foreign.read(&r.facts, &r.names, line) {
+		return &r.facts, nil
+	}
+	if n := len(line); n > 0 && line[n-1] == '\n' {
+		line = line[:n-1]
+	}
 	td, _, bad := scanDecode(&r.decoder, line)
 	if bad != nil {
 		return nil, bad
 	}
+	r.facts.reset()
 	r.facts.decoded(td)
 	return &r.facts, nil
 }
+
+func (f *Facts) reset() { f.Spans, f.Processes = f.Spans[:0], f.Processes[:0] }
 
 // decoded adds the facts of a decoded line.
 func (f *Facts) decoded(td ptrace.Traces) {
