@@ -63,8 +63,9 @@ func (c *Catalogue) RunsOfTrace(id [16]byte) []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var runs []string
+	trace := hashOfTrace(id)
 	for _, r := range c.runs {
-		if r.id != "" && c.traces.has(id, r.number) {
+		if r.id != "" && c.traces.has(trace, r.number) {
 			runs = append(runs, r.id)
 		}
 	}
@@ -111,13 +112,13 @@ func (l *lineList) next(at Mark) (size int64, after Mark) {
 	return size, at
 }
 
-// without returns the list without the lines of a file.
-func (l *lineList) without(file uint32) lineList {
+// without returns the list without the lines of files.
+func (l *lineList) without(files map[uint32]bool) lineList {
 	var left lineList
 	for at := (Mark{}); at.N < len(l.data); {
 		var size int64
 		size, at = l.next(at)
-		if at.file != file {
+		if !files[at.file] {
 			left.add(at.file, at.end-size, size)
 		}
 	}

@@ -38,11 +38,13 @@ func (c *Catalogue) look(now time.Time) []*file {
 		}
 		c.found(f, look, now)
 	}
+	var gone []*file
 	for fingerprint, f := range known {
-		if found[fingerprint] == nil {
-			c.missing(f, now)
+		if found[fingerprint] == nil && c.missing(f, now) {
+			gone = append(gone, f)
 		}
 	}
+	c.remove(gone...)
 	if !slices.Equal(c.apart, apart) {
 		c.apart = apart
 		c.version++
@@ -197,15 +199,17 @@ func (c *Catalogue) restart(f *file) {
 	f.shrunkSince, f.tornSince = time.Time{}, time.Time{}
 }
 
-// missing notes that a file is nowhere. A rename during a look can hide it for a moment.
-func (c *Catalogue) missing(f *file, now time.Time) {
+// missing notes that a file is nowhere, and reports whether it is to be believed. A rename during a look can
+// hide it for a moment.
+func (c *Catalogue) missing(f *file, now time.Time) (gone bool) {
 	if f.goneSince.IsZero() {
 		f.goneSince = now
 	}
-	if now.Sub(f.goneSince) >= c.settle {
-		c.opts.Warn(f.path + ": it is gone, and what it told with it")
-		c.remove(f)
+	if now.Sub(f.goneSince) < c.settle {
+		return false
 	}
+	c.opts.Warn(f.path + ": it is gone, and what it told with it")
+	return true
 }
 
 // setState says how far the reading of the files is.

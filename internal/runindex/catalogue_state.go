@@ -14,13 +14,15 @@ type state struct {
 	version uint64
 	stage   State
 	reason  string
-	files   []*file    // that are read, in their order
+	files   []*file // that are read, in their order
 	ids     map[uint32]*file
 	apart   []FileInfo // that are there and not read
 	runs    map[string]*run
 	numbers []*run // by number; nil where a run is gone
 	senders map[sender]*sender
+	others  *sender
 	traces  traceTable
+	leftOut int64  // spans of runs beyond mostRuns
 	nextID  uint32 // of a file; 0 is none
 	nextOf  int    // of a mark; 0 is none
 }
@@ -33,7 +35,7 @@ func newState() state {
 		ids:     map[uint32]*file{},
 		runs:    map[string]*run{},
 		senders: map[sender]*sender{},
-		traces:  newTraceTable(),
+		others:  &sender{service: Others, process: tracefile.Process{Name: Others}},
 		nextID:  1,
 		nextOf:  1,
 	}
@@ -48,7 +50,7 @@ type run struct {
 	lines   lineList
 	of      int // of its marks: another one when lines went away
 	traces  int64
-	changed time.Time
+	changed int64    // ns since 1970
 	info    *RunInfo // of the last snapshot that was asked for
 }
 
@@ -75,6 +77,17 @@ type sender struct {
 	process tracefile.Process
 }
 
+// What a hostile writer can make the catalogue remember is bounded: beyond it, spans are counted together.
+const (
+	mostRuns    = 100_000
+	mostSenders = 200_000
+	mostGroups  = 10_000 // of a run in a file
+	longestName = 1024   // bytes
+)
+
+// Others stands for the services and the processes of a run beyond the first 10,000.
+const Others = "(others)"
+
 // manyGroups is from how many groups on a map is faster than looking at each.
 const manyGroups = 16
 
@@ -88,16 +101,19 @@ func (s *state) add(f *file, offset, size int64, facts *tracefile.Facts, now tim
 	for i := range facts.Spans {
 		span := &facts.Spans[i]
 		if last == nil || span.Run != last.Run {
-			p = s.partOf(f, span.Run)
+			if p = s.partOf(f, span.Run); p == nil {
+				s.leftOut++
+				continue
+			}
 			p.addLine(offset, size)
 			p.run.version = s.version
 			if !old {
-				p.run.changed = now
+				p.run.changed = now.UnixNano()
 			}
 			last = nil
 		}
 		if last == nil || span.Service != last.Service || span.Process != last.Process {
-			g = p.groupOf(s.senderOf(span.Service, facts.Processes[span.Process]))
+			g = s.groupOf(p, span.Service, facts.Processes[span.Process])
 		}
 		last = span
 		g.spans++
@@ -106,8 +122,8 @@ func (s *state) add(f *file, offset, size int64, facts *tracefile.Facts, now tim
 		}
 		first, end := spanTimes(span)
 		g.first, g.last = earlier(g.first, first), max(g.last, end)
-		if ended := time.Unix(0, end); old && ended.After(p.run.changed) && ended.Before(now) {
-			p.run.changed = ended
+		if old && end > p.run.changed && end < now.UnixNano() {
+			p.run.changed = end
 		}
 		if s.traces.add(span.Trace, p.run.number, f.id) {
 			p.run.traces++
@@ -127,11 +143,15 @@ func spanTimes(span *tracefile.SpanFacts) (first, last int64) {
 	return int64(start), int64(max(start, end))
 }
 
+// partOf returns the part that a file has of a run, nil where there are too many runs.
 func (s *state) partOf(f *file, id string) *part {
 	if p := f.parts[id]; p != nil {
 		return p
 	}
 	r := s.runs[id]
+	if r == nil && len(s.runs) >= mostRuns {
+		return nil
+	}
 	if r == nil {
 		r = &run{id: strings.Clone(id), of: s.newOf(), number: uint32(len(s.numbers))}
 		s.runs[r.id] = r
@@ -158,19 +178,18 @@ func (p *part) addLine(offset, size int64) {
 	p.run.lines.add(p.file.id, offset, size)
 }
 
-func (p *part) groupOf(of *sender) *group {
-	if p.find != nil {
-		if g := p.find[of]; g != nil {
-			return g
-		}
-	} else {
-		for _, g := range p.groups {
-			if g.sender == of {
-				return g
-			}
-		}
+// groupOf returns the spans that a service of a process has in a part.
+func (s *state) groupOf(p *part, service string, process tracefile.Process) *group {
+	of := s.senderOf(service, process)
+	g := p.known(of)
+	if g == nil && len(p.groups) >= mostGroups {
+		of = s.others
+		g = p.known(of)
 	}
-	g := &group{sender: of}
+	if g != nil {
+		return g
+	}
+	g = &group{sender: of}
 	p.groups = append(p.groups, g)
 	switch {
 	case p.find != nil:
@@ -184,16 +203,40 @@ func (p *part) groupOf(of *sender) *group {
 	return g
 }
 
+func (p *part) known(of *sender) *group {
+	if p.find != nil {
+		return p.find[of]
+	}
+	for _, g := range p.groups {
+		if g.sender == of {
+			return g
+		}
+	}
+	return nil
+}
+
 func (s *state) senderOf(service string, process tracefile.Process) *sender {
 	if known := s.senders[sender{service, process}]; known != nil {
 		return known
 	}
-	// A part of a line would keep the line.
-	of := &sender{strings.Clone(service), tracefile.Process{
-		Name: strings.Clone(process.Name), NamedBy: strings.Clone(process.NamedBy),
-	}}
-	s.senders[*of] = of
-	return of
+	if len(s.senders) >= mostSenders {
+		return s.others
+	}
+	of := sender{cut(service), tracefile.Process{Name: cut(process.Name), NamedBy: process.NamedBy}}
+	known := s.senders[of]
+	if known == nil {
+		known = &of
+		s.senders[of] = known
+	}
+	return known
+}
+
+// cut returns a copy of a name, up to longestName. A part of a line would keep the line.
+func cut(name string) string {
+	if len(name) <= longestName {
+		return strings.Clone(name)
+	}
+	return strings.ToValidUTF8(name[:longestName], "") + "…"
 }
 
 // addFile begins to know a file.
@@ -212,27 +255,41 @@ func (s *state) begin(f *file) {
 	s.version++
 }
 
-// forget takes away what a file told.
-func (s *state) forget(f *file) {
+// forget takes away what files told.
+func (s *state) forget(files ...*file) {
+	if len(files) == 0 {
+		return
+	}
 	s.version++
-	s.traces.drop(f.id, func(number uint32) { s.numbers[number].traces-- })
-	for id, p := range f.parts {
-		r := p.run
-		r.parts = slices.DeleteFunc(r.parts, func(other *part) bool { return other == p })
+	gone := map[uint32]bool{}
+	for _, f := range files {
+		gone[f.id] = true
+		delete(s.ids, f.id)
+	}
+	// One walk through all traces for all files: they may be thousands.
+	s.traces.drop(gone, func(number uint32) { s.numbers[number].traces-- })
+	changed := map[*run]bool{}
+	for _, f := range files {
+		for _, p := range f.parts {
+			changed[p.run] = true
+		}
+		f.parts = nil
+	}
+	for r := range changed {
+		r.parts = slices.DeleteFunc(r.parts, func(p *part) bool { return gone[p.file.id] })
 		r.version = s.version
 		if len(r.parts) == 0 {
-			delete(s.runs, id)
+			delete(s.runs, r.id)
 			s.numbers[r.number] = nil
 			continue
 		}
-		r.lines = r.lines.without(f.id)
+		r.lines = r.lines.without(gone)
 		r.of = s.newOf()
 	}
-	delete(s.ids, f.id)
 }
 
-// remove forgets a file for good.
-func (s *state) remove(f *file) {
-	s.forget(f)
-	s.files = slices.DeleteFunc(s.files, func(other *file) bool { return other == f })
+// remove forgets files for good.
+func (s *state) remove(files ...*file) {
+	s.forget(files...)
+	s.files = slices.DeleteFunc(s.files, func(f *file) bool { return f.parts == nil })
 }

@@ -37,6 +37,8 @@ type Snapshot struct {
 	// NoRun are those that sent spans without a valid run id.
 	NoRun    []Sender
 	BadLines BadLines
+	// LeftOut are the spans of runs beyond the first 100,000, which are in no other count.
+	LeftOut int64
 }
 
 // Run returns a run, nil where there is none of this id.
@@ -124,7 +126,7 @@ func (c *Catalogue) Snapshot() *Snapshot {
 // newSnapshot returns that of the present version, with the runs of the last one that are the same.
 func (s *state) newSnapshot(last *Snapshot) *Snapshot {
 	snap := &Snapshot{
-		Version: s.version, State: s.stage, Reason: s.reason,
+		Version: s.version, State: s.stage, Reason: s.reason, LeftOut: s.leftOut,
 		Runs: make([]*RunInfo, 0, len(s.runs)),
 	}
 	for _, f := range s.files {
@@ -153,7 +155,10 @@ func (s *state) newSnapshot(last *Snapshot) *Snapshot {
 }
 
 func (r *run) newInfo() *RunInfo {
-	info := &RunInfo{ID: r.id, Version: r.version, Traces: r.traces, Changed: r.changed}
+	info := &RunInfo{ID: r.id, Version: r.version, Traces: r.traces}
+	if r.changed > 0 {
+		info.Changed = time.Unix(0, r.changed)
+	}
 	services := map[string]*ServiceInfo{}
 	processes := map[*sender]*ProcessInfo{}
 	for _, part := range r.parts {

@@ -3,7 +3,6 @@ package tracefile
 import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
-
 )
 
 // Facts are what a catalogue of runs needs to know of lines: of each span where it belongs, when it

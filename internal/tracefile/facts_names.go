@@ -16,7 +16,7 @@ const (
 	factNone factKey = iota
 	factRun
 	factService
-	factProcess // and the processAttributes behind it, in their order
+	factProcess   // and the processAttributes behind it, in their order
 	factProcessID = factProcess + factKey(len(processAttributes))
 	factKeys      = factProcessID + 1
 	// factUnclear: only the decoder knows.
