@@ -81,10 +81,9 @@ func (a *app) view(ctx context.Context, f *viewFlags) error {
 		return err
 	}
 	defer func() { _ = catalogue.Close() }() // the cache can be made again
-	ip := net.ParseIP(f.host)
 	v, err := viewer.New(viewer.Options{
 		Catalogue: catalogue, Version: Version,
-		AllowedHosts: append(f.allowedHosts, f.host), AnyAddress: ip != nil && ip.IsUnspecified(),
+		AllowedHosts: f.allowedHosts, Endpoint: f.host,
 		MaxMemory: int64(f.maxMemory), JaegerURL: f.jaeger, Warn: warn,
 	})
 	if err != nil {
@@ -102,7 +101,7 @@ func (a *app) view(ctx context.Context, f *viewFlags) error {
 			warn(file.Name + ": " + file.Problem)
 		}
 	}
-	if ip != nil && !ip.IsLoopback() {
+	if ip := net.ParseIP(f.host); ip != nil && !ip.IsLoopback() {
 		warn("everybody who reaches this address may read the files")
 	}
 	running, stop := context.WithCancel(ctx)

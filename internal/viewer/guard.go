@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// SetSecurityHeaders sets what every answer has: nothing but our own scripts and styles runs in the
+// setSecurityHeaders sets what every answer has: nothing but our own scripts and styles runs in the
 // page, and no other page may embed or read it.
-func SetSecurityHeaders(h http.Header) {
+func setSecurityHeaders(h http.Header) {
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "+
 		"font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "+
 		"require-trusted-types-for 'script'; trusted-types 'none'")
@@ -23,9 +23,9 @@ func SetSecurityHeaders(h http.Header) {
 	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
 }
 
-// hostList says by which names the page may be asked for. A page of another site can make a browser
-// send requests here, also under a name of its own that leads to this address; what they cannot do is
-// to send another Host and Origin.
+// hostList is the names by which the page may be asked for. A page of another site can make a browser
+// send requests here, also under a name of its own that leads to this address; what it cannot do is to
+// send another Host and Origin.
 type hostList struct {
 	names      map[string]bool // "host" or "host:port", in lower case
 	below      []string        // ".example.com"
@@ -33,8 +33,21 @@ type hostList struct {
 	anyAddress bool
 }
 
-func parseHosts(allowed []string, anyAddress bool) (hostList, error) {
-	l := hostList{names: map[string]bool{}, anyAddress: anyAddress}
+// CheckHosts returns an error for an entry of Options.AllowedHosts that is none.
+func CheckHosts(allowed []string) error {
+	_, err := parseHosts(allowed, "")
+	return err
+}
+
+// parseHosts returns the list for a server that listens on an endpoint. Where that is all addresses,
+// every IP address is allowed: no name of another site leads to one.
+func parseHosts(allowed []string, endpoint string) (hostList, error) {
+	l := hostList{names: map[string]bool{}}
+	if ip := net.ParseIP(endpoint); ip != nil && ip.IsUnspecified() {
+		l.anyAddress = true
+	} else if endpoint != "" {
+		l.names[hostName(endpoint)] = true
+	}
 	for _, entry := range allowed {
 		name := strings.ToLower(entry)
 		below, isBelow := strings.CutPrefix(name, "*.")
@@ -42,7 +55,7 @@ func parseHosts(allowed []string, anyAddress bool) (hostList, error) {
 		case name == "*":
 			l.all = true
 		case strings.ContainsAny(name, "/@ \t") || name == "" || strings.Contains(below, "*"):
-			return l, fmt.Errorf("allowed_hosts: %q is no host: write a name, name:port, *.example.com, or *", entry)
+			return l, fmt.Errorf("%q is no host: write a name, name:port, *.example.com, or *", entry)
 		case isBelow:
 			l.below = append(l.below, "."+below)
 		default:

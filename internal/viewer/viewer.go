@@ -24,15 +24,16 @@ const (
 
 // Options are the settings of a Viewer.
 type Options struct {
-	// Catalogue of the runs to show. Required. The Viewer neither runs nor closes it.
-	Catalogue Catalogue
+	// Catalogue of the runs to show: a runindex.Catalogue. Required. The Viewer neither runs nor closes it.
+	Catalogue runindex.Source
 	// Version of the release, for /api/health.
 	Version string
 	// AllowedHosts are the names by which the page may be asked for: a host, a host with a port, or
 	// "*.example.com" for every name below. "*" allows all. Loopback names are always allowed.
 	AllowedHosts []string
-	// AnyAddress allows every IP address as a host: for a server that listens on all of them.
-	AnyAddress bool
+	// Endpoint is the host that the server listens on: it is an allowed one. "0.0.0.0" and "::" allow
+	// every IP address.
+	Endpoint string
 	// MaxMemory is what all opened runs may take, in bytes. Zero means runindex.DefaultMaxMemory.
 	MaxMemory int64
 	// MaxTraceSpans is how many spans of a trace are answered. Zero means
@@ -49,9 +50,6 @@ type Options struct {
 	// Warn is told what went wrong within a request; nil drops it.
 	Warn func(string)
 }
-
-// Catalogue is what a Viewer shows: a [runindex.Catalogue].
-type Catalogue interface{ runindex.Source }
 
 // Viewer is an http.Handler of the API and the page.
 type Viewer struct {
@@ -73,9 +71,9 @@ func New(opts Options) (*Viewer, error) {
 	if opts.Warn == nil {
 		opts.Warn = func(string) {}
 	}
-	hosts, err := parseHosts(opts.AllowedHosts, opts.AnyAddress)
+	hosts, err := parseHosts(opts.AllowedHosts, opts.Endpoint)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("allowed hosts: %w", err)
 	}
 	if err := CheckJaegerURL(opts.JaegerURL); err != nil {
 		return nil, err
@@ -95,7 +93,7 @@ func New(opts Options) (*Viewer, error) {
 
 // ServeHTTP implements http.Handler.
 func (v *Viewer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	SetSecurityHeaders(w.Header())
+	setSecurityHeaders(w.Header())
 	defer func() {
 		if p := recover(); p != nil {
 			if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
@@ -141,6 +139,12 @@ func (v *Viewer) serveAPI(w http.ResponseWriter, r *http.Request, path string) {
 		return
 	}
 	v.send(w, r, http.StatusOK, body)
+}
+
+// ServeError answers for a request that a server around the viewer refuses.
+func (v *Viewer) ServeError(w http.ResponseWriter, r *http.Request, text string, status int) {
+	setSecurityHeaders(w.Header())
+	v.fail(w, r, &apiError{status, "request", text})
 }
 
 // work makes an answer in its turn and its time.
