@@ -18,10 +18,7 @@ import (
 
 const (
 	// turnPatience is how long a request waits for its turn before it is told to come again.
-	turnPatience = 2 * time.Second
-
-	// sendPatience is how long a client may take to read an answer.
-	sendPatience = 30 * time.Second
+	turnPatience = time.Second
 
 	// gzipFrom is the size from which an answer is compressed: below, it fits in a packet.
 	gzipFrom = 1400
@@ -29,6 +26,9 @@ const (
 	// maxWaiting is how many bytes of answers may wait for clients that read them slowly.
 	maxWaiting = 64 << 20
 )
+
+// sendPatience is how long a client may take to read an answer.
+var sendPatience = 30 * time.Second // tests shorten it
 
 // apiError is an answer that is an error.
 type apiError struct {
@@ -87,7 +87,7 @@ func (v *Viewer) send(w http.ResponseWriter, r *http.Request, status int, body [
 		status, body = http.StatusServiceUnavailable, []byte(`{"error":"`+errBusy.text+`","reason":"busy"}`)
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
-	// From here on, not from when the request came. Where there is no deadline the server has its own.
+	// From here on, not from when the request came.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(sendPatience))
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {

@@ -27,6 +27,7 @@ func setSecurityHeaders(h http.Header) {
 // send requests here, also under a name of its own that leads to this address; what it cannot do is to
 // send another Host and Origin.
 type hostList struct {
+	endpoint   string          // the host that the server listens on
 	names      map[string]bool // "host" or "host:port", in lower case
 	below      []string        // ".example.com"
 	all        bool
@@ -45,8 +46,8 @@ func parseHosts(allowed []string, endpoint string) (hostList, error) {
 	l := hostList{names: map[string]bool{}}
 	if ip := net.ParseIP(endpoint); ip != nil && ip.IsUnspecified() {
 		l.anyAddress = true
-	} else if endpoint != "" {
-		l.names[hostName(endpoint)] = true
+	} else {
+		l.endpoint = hostName(endpoint)
 	}
 	for _, entry := range allowed {
 		name := strings.ToLower(entry)
@@ -95,7 +96,7 @@ func (l *hostList) allows(host string) bool {
 		return true
 	}
 	name := hostName(host)
-	if name == "localhost" {
+	if name == "localhost" || name != "" && name == l.endpoint {
 		return true
 	}
 	addr, err := netip.ParseAddr(name)

@@ -62,14 +62,14 @@ func servePage(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		h.Set("Allow", "GET, HEAD")
-		http.Error(w, "only GET and HEAD are answered", http.StatusMethodNotAllowed)
+		w.WriteHeader(http.StatusMethodNotAllowed)
 		return
 	}
 	name := strings.TrimPrefix(r.URL.Path, "/")
 	a := assets[name]
 	if a == nil {
 		if contentTypes[path.Ext(name)] != "" || strings.HasSuffix(name, ".ico") || strings.HasSuffix(name, ".map") {
-			http.Error(w, "there is no such file", http.StatusNotFound)
+			w.WriteHeader(http.StatusNotFound)
 			return
 		}
 		a = assets[indexPage]

@@ -25,7 +25,11 @@ const (
 
 // Serve answers on a listener until ctx ends, and closes it.
 func Serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
-	server := &http.Server{
+	return serveOn(ctx, listener, newServer(handler))
+}
+
+func newServer(handler http.Handler) *http.Server {
+	return &http.Server{
 		Handler:           handler,
 		ReadHeaderTimeout: ReadHeaderTimeout,
 		ReadTimeout:       ReadTimeout,
@@ -33,6 +37,9 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler) err
 		IdleTimeout:       IdleTimeout,
 		MaxHeaderBytes:    MaxHeaderBytes,
 	}
+}
+
+func serveOn(ctx context.Context, listener net.Listener, server *http.Server) error {
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(netutil.LimitListener(listener, MaxConnections)) }()
 	select {

@@ -94,6 +94,9 @@ func New(opts Options) (*Viewer, error) {
 // ServeHTTP implements http.Handler.
 func (v *Viewer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	setSecurityHeaders(w.Header())
+	// A deadline of an answer before on the same connection would end this one. Where there is no
+	// deadline (in tests) the error is of no use.
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(v.opts.RequestTimeout + sendPatience))
 	defer func() {
 		if p := recover(); p != nil {
 			if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
