@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -96,21 +97,34 @@ func (a *app) view(ctx context.Context, f *viewFlags) error {
 	if err := a.printAddress(f, listener.Addr()); err != nil {
 		return err
 	}
-	for _, file := range catalogue.Snapshot().Files {
-		if file.Problem != "" {
-			warn(file.Name + ": " + file.Problem)
-		}
-	}
 	if ip := net.ParseIP(f.host); ip != nil && !ip.IsLoopback() {
 		warn("everybody who reaches this address may read the files")
 	}
 	running, stop := context.WithCancel(ctx)
 	var reading sync.WaitGroup
 	reading.Go(func() { catalogue.Run(running) })
+	reading.Go(func() { warnWaiting(running, catalogue, warn) })
 	err = viewer.Serve(ctx, listener, v)
 	stop()
 	reading.Wait()
 	return err
+}
+
+// warnWaiting says what is waited for, when the files have been looked at and none is there.
+func warnWaiting(ctx context.Context, catalogue *runindex.Catalogue, warn func(string)) {
+	for ctx.Err() == nil {
+		switch s := catalogue.Snapshot(); {
+		case s.State == runindex.StateWaiting:
+			warn(s.Reason)
+			return
+		case s.State == runindex.StateReady || s.Total > 0:
+			return
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
 }
 
 // printAddress prints the address of the page at the run and service that are asked for.
