@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
-	"time"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
@@ -125,6 +124,8 @@ type pairStat struct {
 const (
 	rowBytes   = 4 + 8 + 8 + 8 + 8 + 4 + 4 + 4 + 4 + 4 + 1
 	traceBytes = 80 + 40 // a traceRow and its place in byTrace
+
+	lineRefBytes = 40
 )
 
 func newColumns() columns {
@@ -152,7 +153,7 @@ func (c *columns) bytes() int64 {
 func (c *columns) spans() int { return len(c.trace) }
 
 // addSpan adds a span that stands on a line. One that is there already is counted as a copy.
-func (c *columns) addSpan(s *tracefile.RunSpan, process processName, line uint32, joined bool) {
+func (c *columns) addSpan(s *tracefile.RunSpan, process tracefile.Process, line uint32, joined bool) {
 	trace := c.traceOf(s.TraceID())
 	id := spanIDOf(s.SpanID())
 	if row := c.find(trace, id); row >= 0 {
@@ -247,8 +248,8 @@ func (c *columns) stageOf(name string, service uint32, kind ptrace.SpanKind) uin
 	return row
 }
 
-func (c *columns) processOf(p processName, service uint32) uint32 {
-	key := processRow{name: p.Process, namedBy: p.NamedBy, service: service}
+func (c *columns) processOf(p tracefile.Process, service uint32) uint32 {
+	key := processRow{name: p.Name, namedBy: p.NamedBy, service: service}
 	row, ok := c.byProcess[key]
 	if !ok {
 		key.name = strings.Clone(key.name)
@@ -320,13 +321,12 @@ func (c *columns) rowsOf(trace uint32) []int32 {
 	return rows
 }
 
-// end returns when a span ends, unix ns.
+// endOf returns when a span ends, unix ns.
 func (c *columns) endOf(row int32) int64 { return c.start[row] + c.took[row] }
 
 func (c *columns) serviceOfRow(row int32) uint32 { return c.stageTable[c.stage[row]].service }
 
-// window returns the earliest start and the latest end of the spans that pass; ok is false where
-// there are none.
+// window is from the earliest start to the latest end of some spans.
 type window struct {
 	first, last int64
 	any         bool
@@ -338,11 +338,4 @@ func (w *window) add(start, end int64) {
 		return
 	}
 	w.first, w.last = min(w.first, start), max(w.last, end)
-}
-
-func (w *window) times() (first, last time.Time) {
-	if !w.any {
-		return time.Time{}, time.Time{}
-	}
-	return time.Unix(0, w.first), time.Unix(0, w.last)
 }

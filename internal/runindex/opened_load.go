@@ -3,7 +3,6 @@ package runindex
 import (
 	"context"
 	"errors"
-	"time"
 
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
@@ -149,7 +148,7 @@ func (o *OpenedRun) readLine(ctx context.Context, ref LineRef, pick func(*tracef
 	o.changes++
 	line := uint32(len(o.lines))
 	o.lines = append(o.lines, ref)
-	var process processName
+	var process tracefile.Process
 	var of ptrace.ResourceSpans
 	for s := range tracefile.SpansOf(td) {
 		add, joined := pick(&s)
@@ -157,7 +156,7 @@ func (o *OpenedRun) readLine(ctx context.Context, ref LineRef, pick func(*tracef
 			continue
 		}
 		if s.Resource != of {
-			of, process = s.Resource, processNameOf(s.Resource.Resource().Attributes())
+			of, process = s.Resource, tracefile.ProcessOf(s.Resource.Resource().Attributes())
 		}
 		o.progress.Read++
 		o.addSpan(&s, process, line, joined)
@@ -171,7 +170,7 @@ func (r *Runs) decode(d *tracefile.Decoder, ref LineRef, buf *[]byte) (ptrace.Tr
 	td := ptrace.NewTraces()
 	data, err := r.source.ReadLine(ref, (*buf)[:0])
 	if err != nil {
-		return td, ErrGone
+		return td, err
 	}
 	*buf = data
 	_, _ = d.Append(td.ResourceSpans(), data)
@@ -202,6 +201,3 @@ func (o *OpenedRun) Changes() (generation, changes uint64) {
 
 // unassigned reports whether a run id says that there is none.
 func unassigned(run string) bool { return run == "" || run == runid.Unassigned }
-
-// since is how long ago unix ns are.
-func since(at int64) time.Duration { return time.Since(time.Unix(0, at)) }

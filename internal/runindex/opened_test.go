@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// names returns the names of a trace's rows, each behind its distance to its parent.
-func names(tree *TraceTree) (list []string) {
+// rowNames returns the names of a trace's rows, each behind its distance to its parent.
+func rowNames(tree *TraceTree) (list []string) {
 	for i, stage := range tree.Stage {
 		list = append(list, fmt.Sprint(tree.Parent[i], " ", tree.Stages[stage].Name))
 	}
@@ -60,7 +60,7 @@ func TestTree(t *testing.T) {
 			for _, run := range []*OpenedRun{atOnce, last} {
 				tree := run.Trace(traceID(1), "")
 				require.NotNil(t, tree)
-				assert.Equal(t, tc.want, names(tree))
+				assert.Equal(t, tc.want, rowNames(tree))
 				assert.Equal(t, tc.orphans, run.Summary("").Missing.Orphans)
 				assert.Equal(t, tc.orphans, run.Missing("", 100).Orphans.Count)
 			}
@@ -97,8 +97,8 @@ func TestServiceNarrowsATrace(t *testing.T) {
 		testSpan{run: "r", service: "b", trace: 1, id: 2, parent: 1, name: "between", start: 1, took: 50},
 		testSpan{run: "r", service: "a", trace: 1, id: 3, parent: 2, name: "leaf", start: 2, took: 20},
 	))
-	assert.Equal(t, []string{"0 root", "1 leaf"}, names(run.Trace(traceID(1), "a")))
-	assert.Equal(t, []string{"0 between"}, names(run.Trace(traceID(1), "b")))
+	assert.Equal(t, []string{"0 root", "1 leaf"}, rowNames(run.Trace(traceID(1), "a")))
+	assert.Equal(t, []string{"0 between"}, rowNames(run.Trace(traceID(1), "b")))
 	assert.Nil(t, run.Trace(traceID(1), "c"))
 	assert.Nil(t, run.Trace(traceID(2), ""))
 	assert.Equal(t, int64(2), run.Summary("a").Spans)

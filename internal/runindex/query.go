@@ -90,3 +90,6 @@ func (c *columns) hasService(trace uint32, f serviceFilter) bool {
 	}
 	return false
 }
+
+// Live reports whether a line of the run was added within the last LiveFor.
+func (r *RunInfo) Live(now time.Time) bool { return now.Sub(r.Changed) < LiveFor }

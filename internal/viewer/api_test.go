@@ -198,6 +198,7 @@ func eachKey(value any, each func(string)) {
 func TestWaitingForAFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "traces.jsonl")
 	v := start(t, nil, file)
+	require.Eventually(t, func() bool { return v.opts.Catalogue.Snapshot().State == runindex.StateWaiting }, 5*time.Second, time.Millisecond)
 	for name, target := range goldenRequests {
 		if strings.HasPrefix(name, "error_") {
 			continue
