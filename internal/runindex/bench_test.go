@@ -69,7 +69,7 @@ func BenchmarkOpenRun(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		runs := NewRuns(m, RunsOptions{})
-		run, err := runs.Open(b.Context(), "r")
+		run, _, err := runs.Open(b.Context(), "r")
 		require.NoError(b, err)
 		require.Equal(b, int64(50_000), run.Summary("").Spans)
 		_, memory := runs.Memory()
@@ -81,7 +81,7 @@ func BenchmarkOpenRun(b *testing.B) {
 func BenchmarkTrace(b *testing.B) {
 	m := &memory{}
 	m.fixed(benchLines(100_000, func(int) int { return 0 }))
-	run, err := NewRuns(m, RunsOptions{}).Open(b.Context(), "r")
+	run, _, err := NewRuns(m, RunsOptions{}).Open(b.Context(), "r")
 	require.NoError(b, err)
 	for b.Loop() {
 		require.Len(b, run.Trace(traceID(1), "").SpanID, 100_000)
@@ -92,9 +92,9 @@ func BenchmarkTrace(b *testing.B) {
 func BenchmarkQueries(b *testing.B) {
 	m := &memory{}
 	m.fixed(benchLines(1_000_000, func(i int) int { return i / 20 }))
-	run, err := NewRuns(m, RunsOptions{Patience: 1 << 40}).Open(b.Context(), "r")
+	run, partial, err := NewRuns(m, RunsOptions{Patience: 1 << 40}).Open(b.Context(), "r")
 	require.NoError(b, err)
-	require.Nil(b, run.Partial())
+	require.Nil(b, partial)
 	b.Run("summary", func(b *testing.B) {
 		for b.Loop() {
 			run.Summary("")

@@ -25,10 +25,10 @@ type OpenedRun struct {
 	load    loadState
 
 	// mu guards what follows. A query holds it while it looks at the columns, not while it answers.
-	mu       sync.Mutex
-	changes  uint64 // grows with every change
-	restarts uint64 // how often it was begun anew
-	progress Progress
+	mu        sync.Mutex
+	changes   uint64 // grows with every change
+	restarts  uint64 // how often it was begun anew
+	spansRead int64  // copies among them
 	columns
 
 	search searchCache
@@ -146,7 +146,7 @@ func (c *columns) bytes() int64 {
 	return int64(cap(c.trace))*rowBytes + int64(len(c.byID))*4 +
 		int64(cap(c.traces))*traceBytes + int64(cap(c.lines))*lineRefBytes +
 		int64(len(c.copies))*16 + int64(len(c.pairs))*80 +
-		int64(len(c.stageTable)+len(c.processTable)+len(c.services))*96 + c.textBytes
+		int64(len(c.stageTable))*200 + int64(len(c.processTable)+len(c.services))*96 + 2*c.textBytes // and a Stage for each
 }
 
 // spans returns how many there are, each once.

@@ -5,10 +5,12 @@ import (
 	"cmp"
 	"context"
 	"encoding/hex"
+	"errors"
 	"slices"
 	"sync"
 	"sync/atomic"
 
+	"github.com/runspan/runspan/internal/runid"
 	"github.com/runspan/runspan/internal/tracefile"
 )
 
@@ -17,9 +19,8 @@ import (
 type noRunIndex struct {
 	mu       sync.Mutex
 	restarts uint64 // how often files were replaced
-	mark     Mark
-	pending  []LineRef
-	lines    []LineRef
+	sources  [len(noRuns)]noRunSource
+	lines    []noRunLine
 	entries  []noRunEntry
 	byTrace  map[[16]byte][]uint32 // rows of entries
 	full     bool
@@ -28,14 +29,35 @@ type noRunIndex struct {
 	bytes atomic.Int64
 }
 
+// noRuns are the ids under which the catalogue has spans of no run: those that the collector's run_id
+// processor found none for have its fallback id.
+var noRuns = [...]string{"", runid.Unassigned}
+
+// noRunSource is how far the lines of one of noRuns are read.
+type noRunSource struct {
+	mark    Mark
+	pending []LineRef
+}
+
+// noRunLine is a line with spans of one of noRuns.
+type noRunLine struct {
+	ref LineRef
+	run string
+}
+
 // noRunEntry says that a line holds a span without a run of a trace.
 type noRunEntry struct {
 	trace [16]byte
 	line  uint32
 }
 
-// noRunShare is the part of the memory limit that noRunIndex may take.
-const noRunShare = 4
+const (
+	// noRunShare is the part of the memory limit that noRunIndex may take.
+	noRunShare = 4
+
+	// joinsChecked is for how many traces a look at a run asks whether they are still of one run alone.
+	joinsChecked = 1000
+)
 
 // joinState is which lines of no run an opened run has looked at.
 type joinState struct {
@@ -44,12 +66,14 @@ type joinState struct {
 	traces   int    // so many of the run's own
 	todo     []joinLine
 	joined   map[[16]byte]bool // traces of which spans without a run may count here
+	order    [][16]byte        // the same
+	check    int               // where in order the next check begins
 	checked  uint64            // version of the snapshot for which joined is right
 }
 
 // joinLine is a line that holds spans of no run, of these traces.
 type joinLine struct {
-	ref    LineRef
+	noRunLine
 	row    uint32
 	traces map[[16]byte]bool
 }
@@ -58,44 +82,61 @@ type joinLine struct {
 func (n *noRunIndex) update(ctx context.Context, r *Runs) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.byTrace == nil {
-		n.byTrace = map[[16]byte][]uint32{}
+	for i, run := range noRuns {
+		if err := n.updateFrom(ctx, r, &n.sources[i], run); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+func (n *noRunIndex) updateFrom(ctx context.Context, r *Runs, from *noRunSource, run string) error {
 	for !n.full {
-		if len(n.pending) == 0 {
-			lines, mark, reset := r.source.Lines("", n.mark)
+		if len(from.pending) == 0 {
+			lines, mark, reset := r.source.Lines(run, from.mark)
 			if reset {
-				n.lines, n.entries, n.byTrace = nil, nil, map[[16]byte][]uint32{}
-				n.restarts++
+				n.begin()
+				return ErrGone
 			}
-			n.mark, n.pending = mark, lines
+			from.mark, from.pending = mark, lines
 			if len(lines) == 0 {
-				break
+				return nil
 			}
 		}
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		data, err := r.source.ReadLine(n.pending[0], n.buf[:0])
+		data, err := r.source.ReadLine(from.pending[0], n.buf[:0])
 		if err != nil {
-			n.mark, n.pending = Mark{}, nil
-			n.lines, n.entries, n.byTrace = nil, nil, map[[16]byte][]uint32{}
-			n.restarts++
-			return ErrGone
+			if errors.Is(err, ErrGone) {
+				n.begin()
+			}
+			return err
 		}
 		n.buf = data
-		n.addLine(n.pending[0], data)
-		n.pending = n.pending[1:]
-		took := int64(len(n.lines))*lineRefBytes + int64(len(n.entries))*24 + int64(len(n.byTrace))*72
+		n.addLine(noRunLine{from.pending[0], run}, data)
+		from.pending = from.pending[1:]
+		took := int64(len(n.lines))*(lineRefBytes+16) + int64(len(n.entries))*24 + int64(len(n.byTrace))*72
 		n.bytes.Store(took)
 		n.full = took > r.opts.MaxMemory/noRunShare
 	}
 	return nil
 }
 
-func (n *noRunIndex) addLine(ref LineRef, data []byte) {
+// begin forgets everything: files were replaced.
+func (n *noRunIndex) begin() {
+	n.restarts++
+	n.sources = [len(noRuns)]noRunSource{}
+	n.lines, n.entries, n.byTrace, n.full = nil, nil, nil, false
+	n.bytes.Store(0)
+}
+
+func (n *noRunIndex) addLine(l noRunLine, data []byte) {
+	if n.byTrace == nil {
+		n.byTrace = map[[16]byte][]uint32{}
+	}
 	line := uint32(len(n.lines))
-	n.lines = append(n.lines, ref)
+	n.lines = append(n.lines, l)
 	for _, trace := range traceIDs(data) {
 		at := n.byTrace[trace]
 		if len(at) > 0 && n.entries[at[len(at)-1]].line == line {
@@ -132,7 +173,7 @@ func traceIDs(line []byte) [][16]byte {
 }
 
 // joinsChanged reports whether a trace of which spans without a run count here is one of several
-// runs by now.
+// runs by now. Where there are many, it asks for some of them at each look.
 func (o *OpenedRun) joinsChanged() bool {
 	j := &o.load.joins
 	version := o.runs.source.Snapshot().Version
@@ -140,13 +181,20 @@ func (o *OpenedRun) joinsChanged() bool {
 		return false
 	}
 	j.checked = version
-	for trace := range j.joined {
-		if !o.only(trace) {
+	for range min(joinsChecked, len(j.order)) {
+		if j.check >= len(j.order) {
+			j.check = 0
+		}
+		if !o.only(j.order[j.check]) {
 			return true
 		}
+		j.check++
 	}
 	return false
 }
+
+// unassigned reports whether a run id says that there is none.
+func unassigned(run string) bool { return slices.Contains(noRuns[:], run) }
 
 // only reports whether no other run names a trace.
 func (o *OpenedRun) only(trace [16]byte) bool {
@@ -171,7 +219,7 @@ func (o *OpenedRun) join(ctx context.Context) (full bool, err error) {
 		}
 		line := j.todo[0]
 		err := o.readLine(ctx, line.ref, func(s *tracefile.RunSpan) (add, joined bool) {
-			return s.Run == "" && line.traces[s.TraceID()], true
+			return s.Run == line.run && line.traces[s.TraceID()], true
 		})
 		if err != nil {
 			return false, err
@@ -203,12 +251,15 @@ func (o *OpenedRun) findJoins(n *noRunIndex) error {
 		if !j.joined[e.trace] && !o.only(e.trace) {
 			return
 		}
-		j.joined[e.trace] = true
+		if !j.joined[e.trace] {
+			j.joined[e.trace] = true
+			j.order = append(j.order, e.trace)
+		}
 		at, ok := lines[e.line]
 		if !ok {
 			at = len(j.todo)
 			lines[e.line] = at
-			j.todo = append(j.todo, joinLine{ref: n.lines[e.line], row: e.line, traces: map[[16]byte]bool{}})
+			j.todo = append(j.todo, joinLine{noRunLine: n.lines[e.line], row: e.line, traces: map[[16]byte]bool{}})
 		}
 		j.todo[at].traces[e.trace] = true
 	}

@@ -3,10 +3,10 @@ package runindex
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
-	"github.com/runspan/runspan/internal/runid"
 	"github.com/runspan/runspan/internal/tracefile"
 )
 
@@ -21,58 +21,48 @@ type loadState struct {
 	decoder  tracefile.Decoder
 }
 
-// Progress is how much of a run is in memory.
-type Progress struct {
-	// Read are the spans that were read, copies among them.
-	Read int64
-	// Complete says that it is all of them.
-	Complete bool
-	// Full says that the memory limit is why not.
-	Full bool
-}
-
-// catchUp adds the lines that were appended since the last time. It ends without an error when the
-// patience ends before: the next call goes on.
-func (o *OpenedRun) catchUp(ctx context.Context) error {
+// catchUp adds the lines that were appended since the last time. It returns why that is not all of
+// them, "" where it is. What is left when the patience ends is read by the next call. The error is that
+// of ctx.
+func (o *OpenedRun) catchUp(ctx context.Context) (reason string, err error) {
 	patience, cancel := context.WithTimeout(ctx, o.runs.opts.Patience)
 	defer cancel()
 	select {
 	case o.loading <- struct{}{}:
 	case <-patience.Done():
-		return ctx.Err()
+		return PartialReading, ctx.Err()
 	}
 	defer func() { <-o.loading }()
 	version := o.runs.source.Snapshot().Version
 	if o.load.complete && o.load.seen == version {
-		return nil
+		return "", nil
 	}
 	select {
 	case o.runs.readers <- struct{}{}:
 	case <-patience.Done():
-		return ctx.Err()
+		return PartialReading, ctx.Err()
 	}
 	defer func() { <-o.runs.readers }()
-	o.setProgress(false, false)
 	full, err := o.read(patience)
-	if errors.Is(err, ErrGone) {
+	for tries := 0; errors.Is(err, ErrGone) && tries < 3; tries++ {
 		// A file was replaced between the look at its lines and the reading of one.
 		o.begin()
 		full, err = o.read(patience)
 	}
-	if o.load.complete = err == nil && !full; o.load.complete {
-		o.load.seen = version
+	switch {
+	case full:
+		reason = PartialMemory
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled), errors.Is(err, ErrGone):
+		reason = PartialReading
+	case err != nil:
+		o.runs.opts.Warn(fmt.Sprintf("a run cannot be read: %v", err))
+		reason = PartialError
 	}
-	o.setProgress(o.load.complete, full)
+	o.load.complete, o.load.seen = reason == "", version
 	if cap(o.load.buf) > 1<<20 {
 		o.load.buf = nil // blown up by one huge line
 	}
-	return ctx.Err()
-}
-
-func (o *OpenedRun) setProgress(complete, full bool) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.progress.Complete, o.progress.Full = complete, full
+	return reason, ctx.Err()
 }
 
 // read reads what is new: lines of the run, then lines of no run that join it. It reports whether the
@@ -107,7 +97,7 @@ func (o *OpenedRun) begin() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.columns = newColumns()
-	o.progress = Progress{}
+	o.spansRead = 0
 	o.changes++
 	o.restarts++
 }
@@ -158,14 +148,14 @@ func (o *OpenedRun) readLine(ctx context.Context, ref LineRef, pick func(*tracef
 		if s.Resource != of {
 			of, process = s.Resource, tracefile.ProcessOf(s.Resource.Resource().Attributes())
 		}
-		o.progress.Read++
+		o.spansRead++
 		o.addSpan(&s, process, line, joined)
 	}
 	return nil
 }
 
 // decode returns the spans of a line. One that cannot be decoded anymore has none: the catalogue read
-// it once, so it was changed in its place.
+// it once, so it was changed in its place. The error is one of reading, or ErrGone.
 func (r *Runs) decode(d *tracefile.Decoder, ref LineRef, buf *[]byte) (ptrace.Traces, error) {
 	td := ptrace.NewTraces()
 	data, err := r.source.ReadLine(ref, (*buf)[:0])
@@ -185,19 +175,16 @@ func (o *OpenedRun) lookAt(look func(c *columns)) {
 	look(&o.columns)
 }
 
-// ReadProgress returns how much of the run is in memory.
-func (o *OpenedRun) ReadProgress() Progress {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.progress
-}
-
-// Changes is a number that is another one whenever an answer about the run may be another one.
+// Changes are numbers of which one is another whenever an answer about the run may be another one.
 func (o *OpenedRun) Changes() (generation, changes uint64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.generation, o.changes
 }
 
-// unassigned reports whether a run id says that there is none.
-func unassigned(run string) bool { return run == "" || run == runid.Unassigned }
+// Joined reports whether spans of no run count here. What other runs hold decides whether they do.
+func (o *OpenedRun) Joined() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.joined > 0
+}

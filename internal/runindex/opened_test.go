@@ -152,9 +152,12 @@ func TestSpansWithoutARunJoinTheOnlyRunOfTheirTrace(t *testing.T) {
 	assert.Equal(t, int64(3), joined(), "a trace of two runs")
 	m.append(own("other", 1))
 	assert.Equal(t, int64(2), joined(), "a trace that became one of two runs")
+	m.append(lineOf(testSpan{run: "unassigned", service: "engine", trace: 2, id: 9, parent: 1, name: "found no run"}, testSpan{service: "engine", trace: 2, id: 8, parent: 1, name: "has none"}))
+	assert.Equal(t, int64(4), joined(), "the fallback id of the collector is none")
+	assert.Equal(t, int64(1), open(t, runs, "unassigned").Summary("").Spans)
 	summary := open(t, runs, "r").Summary("")
 	assert.Zero(t, summary.Missing.Duplicates)
-	assert.Equal(t, int64(6), summary.Spans)
+	assert.Equal(t, int64(8), summary.Spans)
 	assert.Equal(t, int64(2), open(t, runs, "other").Summary("").Spans)
 }
 
@@ -179,8 +182,8 @@ func TestMemoryLimit(t *testing.T) {
 		open(t, runs, "0")
 		open(t, runs, "1")
 		open(t, runs, "0")
-		last := open(t, runs, "2")
-		assert.Nil(t, last.Partial())
+		_, partial := openPart(t, runs, "2")
+		assert.Nil(t, partial)
 		opened, bytes := runs.Memory()
 		assert.Equal(t, 2, opened)
 		assert.LessOrEqual(t, bytes, runs.MaxMemory())
@@ -191,14 +194,13 @@ func TestMemoryLimit(t *testing.T) {
 	t.Run("one that somebody looks at stays", func(t *testing.T) {
 		runs := NewRuns(m, RunsOptions{MaxMemory: whole + whole/2})
 		open(t, runs, "0")
-		partial := open(t, runs, "1").Partial()
+		_, partial := openPart(t, runs, "1")
 		require.NotNil(t, partial)
 		assert.Equal(t, PartialMemory, partial.Reason)
 	})
 	t.Run("a larger run is served in part", func(t *testing.T) {
 		runs := NewRuns(m, RunsOptions{MaxMemory: whole / 2})
-		run := open(t, runs, "0")
-		partial := run.Partial()
+		run, partial := openPart(t, runs, "0")
 		require.NotNil(t, partial)
 		assert.Equal(t, PartialMemory, partial.Reason)
 		assert.Equal(t, int64(2000), partial.SpansTotal)
@@ -217,12 +219,11 @@ func TestPatienceEndsAndReadingGoesOn(t *testing.T) {
 		m.append(lineOf(testSpan{run: "r", trace: i, id: 1, name: "n"}))
 	}
 	runs := NewRuns(m, RunsOptions{Patience: 20 * time.Millisecond})
-	run := open(t, runs, "r")
-	partial := run.Partial()
+	run, partial := openPart(t, runs, "r")
 	require.NotNil(t, partial)
 	assert.Equal(t, PartialReading, partial.Reason)
-	for run.Partial() != nil {
-		run = open(t, runs, "r")
+	for partial != nil {
+		run, partial = openPart(t, runs, "r")
 	}
 	assert.Equal(t, 50, m.reads)
 	assert.Equal(t, int64(50), run.Summary("").Spans)
@@ -233,6 +234,6 @@ func TestOpenEndsWithItsRequest(t *testing.T) {
 	m.append(lineOf(testSpan{run: "r", trace: 1, id: 1, name: "n"}))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := NewRuns(m, RunsOptions{}).Open(ctx, "r")
+	_, _, err := NewRuns(m, RunsOptions{}).Open(ctx, "r")
 	assert.ErrorIs(t, err, context.Canceled)
 }

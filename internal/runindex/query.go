@@ -24,6 +24,8 @@ const (
 	PartialReading = "reading"
 	// PartialMemory says that there is no memory for more of it.
 	PartialMemory = "memory_limit"
+	// PartialError says that a file cannot be read.
+	PartialError = "read_error"
 	// PartialTime says that a search was not through in its time: the next answer goes on.
 	PartialTime = "time_limit"
 )
@@ -35,20 +37,18 @@ type Partial struct {
 	SpansTotal int64  `json:"spans_total"`
 }
 
-// Partial returns nil where all spans of the run are in memory.
-func (o *OpenedRun) Partial() *Partial {
-	p := o.ReadProgress()
-	if p.Complete {
+// partial returns a Partial for a reason, nil for none.
+func (o *OpenedRun) partial(reason string) *Partial {
+	if reason == "" {
 		return nil
 	}
-	partial := &Partial{Reason: PartialReading, SpansRead: p.Read, SpansTotal: p.Read}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	p := &Partial{Reason: reason, SpansRead: o.spansRead, SpansTotal: o.spansRead}
 	if info := o.info(); info != nil {
-		partial.SpansTotal = max(p.Read, info.Spans)
+		p.SpansTotal = max(p.SpansRead, info.Spans)
 	}
-	if p.Full {
-		partial.Reason = PartialMemory
-	}
-	return partial
+	return p
 }
 
 // info returns what the catalogue knows of the run, nil where that is nothing.

@@ -88,6 +88,6 @@ func (r *RunInfo) listed(service string) (ListedRun, bool) {
 }
 
 func (r *ListedRun) has(text string) bool {
-	return strings.Contains(fold(r.RunID), text) ||
+	return text == "" || strings.Contains(fold(r.RunID), text) ||
 		slices.ContainsFunc(r.Services, func(service string) bool { return strings.Contains(fold(service), text) })
 }

@@ -144,7 +144,7 @@ func (o *OpenedRun) searchLine(d *tracefile.Decoder, data []byte, s *search, res
 	}
 	var hits []ids
 	for span := range tracefile.SpansOf(rss) {
-		if (span.Run == o.id || span.Run == "") && spanHas(&span, s.text) {
+		if (span.Run == o.id || unassigned(span.Run)) && spanHas(&span, s.text) {
 			hits = append(hits, ids{span.TraceID(), spanIDOf(span.SpanID())})
 		}
 	}

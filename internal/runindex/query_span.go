@@ -61,7 +61,7 @@ func (o *OpenedRun) Span(trace [16]byte, id [8]byte, service string) (*Span, err
 		return nil, err
 	}
 	for span := range tracefile.SpansOf(td) {
-		if span.TraceID() == trace && span.SpanID() == id && (span.Run == o.id || span.Run == "") {
+		if span.TraceID() == trace && span.SpanID() == id && (span.Run == o.id || unassigned(span.Run)) {
 			return s, s.fill(&span)
 		}
 	}

@@ -105,9 +105,9 @@ func TestPagesHoldEveryTraceOnceInOrder(t *testing.T) {
 				var all []Trace
 				page := Page{Sort: desc + column, Limit: limit}
 				for {
-					got, matched, next, complete, err := run.Traces(t.Context(), TraceFilter{}, page)
+					got, matched, next, partial, err := run.Traces(t.Context(), TraceFilter{}, page)
 					require.NoError(t, err)
-					require.True(t, complete)
+					require.Nil(t, partial)
 					require.Equal(t, len(traces), matched)
 					all = append(all, got...)
 					if page.After = next; next == "" {
@@ -167,9 +167,9 @@ func TestTraceFilters(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			for range 2 { // the second time from what is remembered
-				traces, matched, _, complete, err := run.Traces(t.Context(), tc.filter, Page{Sort: "start", Limit: 10})
+				traces, matched, _, partial, err := run.Traces(t.Context(), tc.filter, Page{Sort: "start", Limit: 10})
 				require.NoError(t, err)
-				require.True(t, complete)
+				require.Nil(t, partial)
 				var got []string
 				for _, tr := range traces {
 					got = append(got, tr.TraceID)

@@ -36,13 +36,13 @@ type TraceFilter struct {
 	Text string
 }
 
-// Traces returns the traces that pass, and how many there are on all pages. all is false where the
-// search for a text was not through all spans when ctx or its time ended.
-func (o *OpenedRun) Traces(ctx context.Context, filter TraceFilter, page Page) (traces []Trace, matched int, next string, all bool, err error) {
+// Traces returns the traces that pass, and how many there are on all pages. partial is nil, or says
+// that the search for a text was not through all spans when its time ended.
+func (o *OpenedRun) Traces(ctx context.Context, filter TraceFilter, page Page) (traces []Trace, matched int, next string, partial *Partial, err error) {
 	var found *searchResult
 	if filter.Text != "" {
 		if found, err = o.find(ctx, filter.Text); err != nil {
-			return nil, 0, "", false, err
+			return nil, 0, "", nil, err
 		}
 	}
 	traces = []Trace{}
@@ -77,7 +77,10 @@ func (o *OpenedRun) Traces(ctx context.Context, filter TraceFilter, page Page) (
 			traces = append(traces, c.traceOfRow(row))
 		}
 	})
-	return traces, matched, next, found == nil || found.complete, err
+	if found != nil && !found.complete {
+		partial = o.partial(PartialTime)
+	}
+	return traces, matched, next, partial, err
 }
 
 func (c *columns) traceOfRow(row uint32) Trace {

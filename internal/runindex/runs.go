@@ -42,6 +42,8 @@ type RunsOptions struct {
 	InUse time.Duration
 	// Patience is how long Open waits for a run that is being read. Zero means two seconds.
 	Patience time.Duration
+	// Warn is told of files that cannot be read; nil drops it.
+	Warn func(string)
 }
 
 // Runs opens runs: it keeps several in memory, and closes those least used where they take too much.
@@ -69,6 +71,9 @@ func NewRuns(source Source, opts RunsOptions) *Runs {
 	opts.MaxMemory = cmp.Or(opts.MaxMemory, DefaultMaxMemory)
 	opts.MaxTraceSpans = cmp.Or(opts.MaxTraceSpans, DefaultMaxTraceSpans)
 	opts.InUse = cmp.Or(opts.InUse, openInUse)
+	if opts.Warn == nil {
+		opts.Warn = func(string) {}
+	}
 	opts.Patience = cmp.Or(opts.Patience, openPatience)
 	return &Runs{
 		source:  source,
@@ -79,14 +84,15 @@ func NewRuns(source Source, opts RunsOptions) *Runs {
 }
 
 // Open returns a run as the files have it now, or as much of it as could be read within the patience
-// or the memory: see [OpenedRun.Partial]. A run that no line names is an empty one. The error is that
-// of ctx.
-func (r *Runs) Open(ctx context.Context, id string) (*OpenedRun, error) {
-	run := r.take(id)
-	if err := run.catchUp(ctx); err != nil {
-		return nil, err
+// or the memory: partial says why, nil where it is all. A run that no line names is an empty one. The
+// error is that of ctx.
+func (r *Runs) Open(ctx context.Context, id string) (run *OpenedRun, partial *Partial, err error) {
+	run = r.take(id)
+	reason, err := run.catchUp(ctx)
+	if err != nil {
+		return nil, nil, err
 	}
-	return run, nil
+	return run, run.partial(reason), nil
 }
 
 // Memory returns how many runs are open and what they take, in bytes.
@@ -149,5 +155,5 @@ func (r *Runs) charge(run *OpenedRun, bytes int64) bool {
 
 // Empty returns a run without spans, for one that the files do not have yet.
 func (r *Runs) Empty(id string) *OpenedRun {
-	return &OpenedRun{runs: r, id: id, loading: make(chan struct{}, 1), columns: newColumns(), progress: Progress{Complete: true}}
+	return &OpenedRun{runs: r, id: id, loading: make(chan struct{}, 1), columns: newColumns()}
 }

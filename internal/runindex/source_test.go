@@ -170,9 +170,15 @@ func (m *memory) RunsOfTrace(id [16]byte) (runs []string) {
 
 func open(t *testing.T, runs *Runs, id string) *OpenedRun {
 	t.Helper()
-	run, err := runs.Open(t.Context(), id)
-	require.NoError(t, err)
+	run, _ := openPart(t, runs, id)
 	return run
+}
+
+func openPart(t *testing.T, runs *Runs, id string) (*OpenedRun, *Partial) {
+	t.Helper()
+	run, partial, err := runs.Open(t.Context(), id)
+	require.NoError(t, err)
+	return run, partial
 }
 
 // openAll returns run r of the lines, all of it.
@@ -180,7 +186,7 @@ func openAll(t *testing.T, lines ...string) (*OpenedRun, *memory) {
 	t.Helper()
 	m := &memory{}
 	m.append(lines...)
-	run := open(t, NewRuns(m, RunsOptions{}), "r")
-	require.Nil(t, run.Partial())
+	run, partial := openPart(t, NewRuns(m, RunsOptions{}), "r")
+	require.Nil(t, partial)
 	return run, m
 }

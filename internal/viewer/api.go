@@ -84,14 +84,17 @@ func (q *request) open(what ...any) (*opened, error) {
 	if cursor := q.cursor(base...); q.unchanged(cursor) {
 		return &opened{envelope: q.envelope(cursor), unchanged: true}, nil
 	}
-	run, err := q.v.runs.Open(q.ctx, id)
+	run, partial, err := q.v.runs.Open(q.ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	o := &opened{OpenedRun: run, Partial: run.Partial()}
-	if o.Partial != nil {
+	o := &opened{OpenedRun: run, Partial: partial}
+	if partial != nil {
+		base = append(base, *partial)
+	}
+	if partial != nil || run.Joined() {
 		generation, changes := run.Changes()
-		base = append(base, generation, changes, *o.Partial)
+		base = append(base, generation, changes)
 	}
 	o.envelope = q.envelope(q.cursor(base...))
 	o.unchanged = q.unchanged(o.Cursor)

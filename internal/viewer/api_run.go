@@ -1,6 +1,7 @@
 package viewer
 
 import (
+	"cmp"
 	"encoding/hex"
 	"encoding/json"
 	"net/http"
@@ -58,16 +59,14 @@ func answerTraces(q *request) ([]byte, error) {
 	if o.unchanged {
 		return answerUnchanged(o.Cursor)
 	}
-	traces, matched, next, all, err := o.Traces(q.ctx, filter, page)
+	traces, matched, next, searched, err := o.Traces(q.ctx, filter, page)
 	if err != nil {
 		return nil, err
 	}
-	if !all {
-		// No cursor that is ever asked with is this one: the next request searches on.
+	if searched != nil {
+		// No cursor is ever this one: the next request searches on.
 		o.Cursor += "~"
-		if o.Partial == nil {
-			o.Partial = &runindex.Partial{Reason: runindex.PartialTime, SpansRead: o.ReadProgress().Read, SpansTotal: o.ReadProgress().Read}
-		}
+		o.Partial = cmp.Or(o.Partial, searched)
 	}
 	return json.Marshal(struct {
 		envelope

@@ -83,7 +83,7 @@ func New(opts Options) (*Viewer, error) {
 	return &Viewer{
 		opts: opts,
 		runs: runindex.NewRuns(opts.Catalogue, runindex.RunsOptions{
-			MaxMemory: opts.MaxMemory, MaxTraceSpans: opts.MaxTraceSpans,
+			MaxMemory: opts.MaxMemory, MaxTraceSpans: opts.MaxTraceSpans, Warn: opts.Warn,
 		}),
 		hosts:    hosts,
 		instance: hex.EncodeToString(id),
