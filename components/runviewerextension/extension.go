@@ -118,7 +118,7 @@ func (e *viewerExtension) Shutdown(context.Context) error {
 	if e.server == nil {
 		return nil
 	}
-	viewer.Stop(e.server)
+	viewer.Stop(e.server) //nolint:contextcheck // it has a time of its own
 	e.stop()
 	e.running.Wait()
 	return e.catalogue.Close()

@@ -149,9 +149,6 @@ func (c *columns) bytes() int64 {
 		int64(len(c.stageTable))*200 + int64(len(c.processTable)+len(c.services))*96 + 2*c.textBytes // and a Stage for each
 }
 
-// spans returns how many there are, each once.
-func (c *columns) spans() int { return len(c.trace) }
-
 // addSpan adds a span that stands on a line. One that is there already is counted as a copy.
 func (c *columns) addSpan(s *tracefile.RunSpan, process tracefile.Process, line uint32, joined bool) {
 	trace := c.traceOf(s.TraceID())

@@ -118,7 +118,7 @@ func (o *OpenedRun) readPending(ctx context.Context) (full bool, err error) {
 func (o *OpenedRun) bytesNow() int64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.columns.bytes()
+	return o.bytes()
 }
 
 // ownSpan reports whether a span is of this run.

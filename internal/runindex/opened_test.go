@@ -2,7 +2,10 @@ package runindex
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -28,18 +31,38 @@ func TestTree(t *testing.T) {
 		want    []string
 		orphans int64
 	}{
-		{"children by start", []testSpan{s(1, 0, "root", 0), s(3, 1, "late", 5), s(2, 1, "early", 2), s(4, 2, "below", 3)},
-			[]string{"0 root", "1 early", "1 below", "3 late"}, 0},
+		{
+			"children by start",
+			[]testSpan{s(1, 0, "root", 0), s(3, 1, "late", 5), s(2, 1, "early", 2), s(4, 2, "below", 3)},
+			[]string{"0 root", "1 early", "1 below", "3 late"},
+			0,
+		},
 		{"the parent comes last", []testSpan{s(2, 1, "child", 2), s(1, 0, "root", 0)}, []string{"0 root", "1 child"}, 0},
-		{"an orphan", []testSpan{s(1, 0, "root", 5), s(2, 9, "orphan", 2), s(3, 2, "below", 3)},
-			[]string{"-1 orphan", "1 below", "0 root"}, 1},
+		{
+			"an orphan",
+			[]testSpan{s(1, 0, "root", 5), s(2, 9, "orphan", 2), s(3, 2, "below", 3)},
+			[]string{"-1 orphan", "1 below", "0 root"},
+			1,
+		},
 		{"its own parent", []testSpan{s(1, 1, "self", 0), s(2, 1, "below", 1)}, []string{"-1 self", "1 below"}, 1},
-		{"a circle and what hangs on it", []testSpan{s(1, 2, "b", 3), s(2, 3, "c", 4), s(3, 1, "a", 1), s(4, 2, "leaf", 9)},
-			[]string{"-1 a", "1 c", "1 b", "2 leaf"}, 1},
-		{"a circle beside a root", []testSpan{s(1, 0, "root", 0), s(2, 3, "x", 1), s(3, 2, "y", 1)},
-			[]string{"0 root", "-1 x", "1 y"}, 1},
-		{"twice", []testSpan{s(1, 0, "root", 0), s(2, 1, "child", 2), s(2, 1, "child", 2), s(1, 0, "root", 0)},
-			[]string{"0 root", "1 child"}, 0},
+		{
+			"a circle and what hangs on it",
+			[]testSpan{s(1, 2, "b", 3), s(2, 3, "c", 4), s(3, 1, "a", 1), s(4, 2, "leaf", 9)},
+			[]string{"-1 a", "1 c", "1 b", "2 leaf"},
+			1,
+		},
+		{
+			"a circle beside a root",
+			[]testSpan{s(1, 0, "root", 0), s(2, 3, "x", 1), s(3, 2, "y", 1)},
+			[]string{"0 root", "-1 x", "1 y"},
+			1,
+		},
+		{
+			"twice",
+			[]testSpan{s(1, 0, "root", 0), s(2, 1, "child", 2), s(2, 1, "child", 2), s(1, 0, "root", 0)},
+			[]string{"0 root", "1 child"},
+			0,
+		},
 		{"without ids", []testSpan{s(0, 0, "a", 0), s(0, 0, "b", 1)}, []string{"0 a", "0 b"}, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -166,7 +189,7 @@ func TestMemoryLimit(t *testing.T) {
 	for run := range 3 {
 		var spans []testSpan
 		for i := range 2000 {
-			spans = append(spans, testSpan{run: fmt.Sprint(run), trace: i, id: 1, name: "n"})
+			spans = append(spans, testSpan{run: strconv.Itoa(run), trace: i, id: 1, name: "n"})
 			if len(spans) == 100 {
 				m.append(lineOf(spans...))
 				spans = nil
@@ -236,4 +259,38 @@ func TestOpenEndsWithItsRequest(t *testing.T) {
 	cancel()
 	_, _, err := NewRuns(m, RunsOptions{}).Open(ctx, "r")
 	assert.ErrorIs(t, err, context.Canceled)
+}
+
+// A request that could not wait for another one that is reading says so: its answer may be old.
+func TestWhoeverCannotWaitIsToldSo(t *testing.T) {
+	m := &memory{delay: 30 * time.Millisecond}
+	for i := range 10 {
+		m.append(lineOf(testSpan{run: "r", trace: i, id: 1, name: "n"}))
+	}
+	runs := NewRuns(m, RunsOptions{Patience: 100 * time.Millisecond})
+	var first sync.WaitGroup
+	first.Go(func() { _, _, _ = runs.Open(context.Background(), "r") })
+	require.Eventually(t, func() bool { return len(runs.take("r").loading) == 1 }, 5*time.Second, time.Millisecond)
+	_, partial := openPart(t, runs, "r")
+	require.NotNil(t, partial)
+	assert.Equal(t, PartialReading, partial.Reason)
+	first.Wait()
+	for partial != nil {
+		_, partial = openPart(t, runs, "r")
+	}
+}
+
+func TestAFileThatCannotBeReadIsSaid(t *testing.T) {
+	m := &memory{fault: errors.New("input/output error")}
+	m.append(lineOf(testSpan{run: "r", trace: 1, id: 1, name: "n"}))
+	var warned string
+	runs := NewRuns(m, RunsOptions{Warn: func(text string) { warned = text }})
+	_, partial := openPart(t, runs, "r")
+	require.NotNil(t, partial)
+	assert.Equal(t, PartialError, partial.Reason)
+	assert.Contains(t, warned, "input/output error")
+	m.fault = nil
+	run, partial := openPart(t, runs, "r")
+	assert.Nil(t, partial)
+	assert.Equal(t, int64(1), run.Summary("").Spans)
 }

@@ -171,12 +171,12 @@ func (c *columns) searchTables(text string, r *searchResult) {
 		}
 	}
 	stages := make([]bool, len(c.stageTable))
-	any := false
+	found := false
 	for i, stage := range c.stageTable {
 		stages[i] = strings.Contains(fold(stage.name), text)
-		any = any || stages[i]
+		found = found || stages[i]
 	}
-	if any {
+	if found {
 		for row, stage := range c.stage {
 			if stages[stage] {
 				s.add(c.trace[row])

@@ -75,7 +75,7 @@ func (s *Span) fill(span *tracefile.RunSpan) error {
 	span.Resource.Resource().CopyTo(rs.Resource())
 	ss := rs.ScopeSpans().AppendEmpty()
 	span.Scope.Scope().CopyTo(ss.Scope())
-	span.Span.CopyTo(ss.Spans().AppendEmpty())
+	span.CopyTo(ss.Spans().AppendEmpty())
 	var text struct {
 		ResourceSpans []struct {
 			Resource   json.RawMessage

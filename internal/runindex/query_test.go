@@ -6,7 +6,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"sort"
 	"strings"
 	"testing"
 	"time"
@@ -44,7 +43,7 @@ func randomRun(seed uint64, n int) (lines []string, spans []testSpan) {
 // The definition of the nearest rank, word for word.
 func rank(values []int64, percent float64) int64 {
 	values = slices.Clone(values)
-	sort.Slice(values, func(i, j int) bool { return values[i] < values[j] })
+	slices.Sort(values)
 	n := int(math.Ceil(percent / 100 * float64(len(values))))
 	return values[max(n, 1)-1]
 }

@@ -73,6 +73,7 @@ type memory struct {
 	version uint64
 	reads   int // of lines
 	delay   time.Duration
+	fault   error     // of reading
 	refs    []LineRef // where they are set, they are the lines of every run, as they are
 }
 
@@ -147,6 +148,9 @@ func (m *memory) ReadLine(ref LineRef, buf []byte) ([]byte, error) {
 	m.reads++
 	if m.delay > 0 {
 		time.Sleep(m.delay)
+	}
+	if m.fault != nil {
+		return nil, m.fault
 	}
 	if ref.Bytes != int64(m.of) {
 		return nil, ErrGone

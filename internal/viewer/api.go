@@ -62,7 +62,7 @@ type opened struct {
 
 // open opens the run of a request, unless its client has the answer already. One that is not in the
 // files is an empty one while they are not read.
-func (q *request) open(what ...any) (*opened, error) {
+func (q *request) open() (*opened, error) {
 	id := q.required("run")
 	if q.err != nil {
 		return nil, q.err
@@ -71,9 +71,9 @@ func (q *request) open(what ...any) (*opened, error) {
 	if info == nil && q.snapshot.State == runindex.StateReady {
 		return nil, &apiError{http.StatusNotFound, "no_such_run", "the files have no such run"}
 	}
-	base := append([]any{q.snapshot.State, q.snapshot.Reason, q.snapshot.Read, q.snapshot.Total}, what...)
-	if q.snapshot.State == runindex.StateReady {
-		base = append(what, runindex.StateReady)
+	base := []any{q.snapshot.State}
+	if q.snapshot.State != runindex.StateReady {
+		base = append(base, q.snapshot.Reason, q.snapshot.Read, q.snapshot.Total)
 	}
 	if info == nil {
 		o := &opened{OpenedRun: q.v.runs.Empty(id), envelope: q.envelope(q.cursor(base...))}

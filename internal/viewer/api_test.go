@@ -29,34 +29,34 @@ const (
 )
 
 // start returns a viewer of files that is kept up to date until the test ends.
-func start(t testing.TB, change func(*Options), files ...string) *Viewer {
-	t.Helper()
+func start(tb testing.TB, change func(*Options), files ...string) *Viewer {
+	tb.Helper()
 	catalogue, err := runindex.Open(runindex.Options{Files: files, Poll: 10 * time.Millisecond})
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		catalogue.Run(ctx)
 	}()
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		cancel()
 		<-ended
-		assert.NoError(t, catalogue.Close())
+		assert.NoError(tb, catalogue.Close())
 	})
 	opts := Options{Catalogue: catalogue, Version: "test"}
 	if change != nil {
 		change(&opts)
 	}
 	v, err := New(opts)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return v
 }
 
 // ready returns when all of the files is read.
-func ready(t testing.TB, v *Viewer) {
-	t.Helper()
-	require.Eventually(t, func() bool {
+func ready(tb testing.TB, v *Viewer) {
+	tb.Helper()
+	require.Eventually(tb, func() bool {
 		s := v.opts.Catalogue.Snapshot()
 		return s.State == runindex.StateReady && s.Read == s.Total && s.Total > 0
 	}, 10*time.Second, time.Millisecond)

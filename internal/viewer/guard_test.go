@@ -202,7 +202,7 @@ func TestGzipWhereItIsTaken(t *testing.T) {
 			require.NoError(t, err)
 			body, err := io.ReadAll(z)
 			require.NoError(t, err)
-			assert.Equal(t, plain.Body.Len(), len(body))
+			assert.Len(t, body, plain.Body.Len())
 		}
 	}
 }

@@ -165,8 +165,8 @@ func TestSlowReadersAreCut(t *testing.T) {
 }
 
 // manySpans returns a file with one trace of run r.
-func manySpans(t testing.TB, n int) string {
-	t.Helper()
+func manySpans(tb testing.TB, n int) string {
+	tb.Helper()
 	var text bytes.Buffer
 	for first := 0; first < n; first += 500 {
 		text.WriteString(`{"resourceSpans":[{"resource":{"attributes":[{"key":"run.id","value":{"stringValue":"r"}},{"key":"service.name","value":{"stringValue":"s"}}]},"scopeSpans":[{"scope":{},"spans":[`)
@@ -180,8 +180,8 @@ func manySpans(t testing.TB, n int) string {
 		}
 		text.WriteString("]}]}]}\n")
 	}
-	file := filepath.Join(t.TempDir(), "traces.jsonl")
-	require.NoError(t, os.WriteFile(file, text.Bytes(), 0o600))
+	file := filepath.Join(tb.TempDir(), "traces.jsonl")
+	require.NoError(tb, os.WriteFile(file, text.Bytes(), 0o600))
 	return file
 }
 

@@ -153,10 +153,10 @@ func (q *request) cursor(what ...any) string {
 	h := fnv.New64a()
 	for _, name := range slices.Sorted(maps.Keys(q.values)) {
 		if name != "cursor" {
-			fmt.Fprintf(h, "%q=%q&", name, q.values.Get(name))
+			_, _ = fmt.Fprintf(h, "%q=%q&", name, q.values.Get(name)) // a hash takes everything
 		}
 	}
-	fmt.Fprintf(h, "%s %q", q.path, what)
+	_, _ = fmt.Fprintf(h, "%s %q", q.path, what)
 	return q.v.instance + "." + strconv.FormatUint(h.Sum64(), 16)
 }
 
