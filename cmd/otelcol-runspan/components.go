@@ -23,6 +23,7 @@ import (
 	jaegerexporter "github.com/runspan/runspan/components/jaegerexporter"
 	runfileexporter "github.com/runspan/runspan/components/runfileexporter"
 	runfilereceiver "github.com/runspan/runspan/components/runfilereceiver"
+	runviewerextension "github.com/runspan/runspan/components/runviewerextension"
 	runidprocessor "github.com/runspan/runspan/runidprocessor"
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/connector"
@@ -71,6 +72,7 @@ func components() (otelcol.Factories, error) {
 		oidcauthextension.NewFactory(),
 		pprofextension.NewFactory(),
 		filestorage.NewFactory(),
+		runviewerextension.NewFactory(),
 	)
 	if err != nil {
 		return otelcol.Factories{}, err
@@ -82,6 +84,7 @@ func components() (otelcol.Factories, error) {
 		oidcauthextension.NewFactory().Type():        "github.com/open-telemetry/opentelemetry-collector-contrib/extension/oidcauthextension v0.161.0",
 		pprofextension.NewFactory().Type():           "github.com/open-telemetry/opentelemetry-collector-contrib/extension/pprofextension v0.161.0",
 		filestorage.NewFactory().Type():              "github.com/open-telemetry/opentelemetry-collector-contrib/extension/storage/filestorage v0.161.0",
+		runviewerextension.NewFactory().Type():       "github.com/runspan/runspan v0.0.0",
 	})
 
 	factories.Receivers, err = otelcol.MakeFactoryMap[receiver.Factory](

@@ -118,7 +118,7 @@ understood, 130 interrupted. ` + "`runspan doctor`" + `, which follows a span in
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print one JSON object instead of text; after an error it has the field error")
 	root.AddCommand(
 		newRuns(a), newCheck(a), newRepair(a), newSplit(a), newMerge(a), newPrune(a), newPin(a), newUnpin(a),
-		newExec(a), newEnv(a), newDoctor(a),
+		newExec(a), newEnv(a), newDoctor(a), newView(a),
 	)
 	return root
 }

@@ -44,6 +44,13 @@ const maxScannedKeys = 128
 // what it appended until then is of no use. It reads up to slackBehind bytes of the capacity behind the
 // line, whatever they are, and otherwise works on a copy.
 func (c *canonical) read(rss ptrace.ResourceSpansSlice, line []byte) bool {
+	c.begin(line)
+	c.traces(rss)
+	return c.over()
+}
+
+// begin sets the place to the start of a line.
+func (c *canonical) begin(line []byte) {
 	n := len(line)
 	if n > 0 && line[n-1] == '\n' && cap(line)-n >= slackBehind {
 		n--
@@ -56,7 +63,10 @@ func (c *canonical) read(rss ptrace.ResourceSpansSlice, line []byte) bool {
 		c.s = c.padded
 	}
 	c.n, c.i, c.bad = n, 0, false
-	c.traces(rss)
+}
+
+// over reports whether all of the line was read, and forgets the line.
+func (c *canonical) over() bool {
 	ok := !c.bad && c.i == c.n
 	c.s = nil
 	if cap(c.padded) > 1<<20 {

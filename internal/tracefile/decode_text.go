@@ -3,7 +3,6 @@ package tracefile
 import (
 	"encoding/binary"
 	"math/bits"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -78,12 +77,29 @@ var unescaped = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 
 // unicodeEscape reads \u and its four hexadecimal digits. It refuses the halves of characters above
 // U+FFFF, which our encoder writes as they are: the stock unmarshaler reads such lines.
 func unicodeEscape(s []byte) (rune, bool) {
-	if len(s) < len(`\u0000`) || s[1] != 'u' {
-		return 0, false
-	}
-	n, err := strconv.ParseUint(string(s[2:6]), 16, 16)
-	if err != nil || (n >= 0xd800 && n < 0xe000) {
-		return 0, false
-	}
-	return rune(n), true
+	r, ok := unicodeUnit(s)
+	return r, ok && (r < 0xd800 || r >= 0xe000)
 }
+
+// unicodeUnit reads \u and its four hexadecimal digits.
+func unicodeUnit(s []byte) (rune, bool) {
+	if len(s) < len(`\u0000`) || s[0] != '\\' || s[1] != 'u' {
+		return 0, false
+	}
+	var r, wrong rune
+	for _, c := range s[2:6] {
+		digit := rune(hexAnyCase[c])
+		wrong |= digit
+		r = r<<4 | digit&0x0f
+	}
+	return r, wrong <= 0x0f
+}
+
+// hexAnyCase has the value of each hexadecimal digit, 0xff for everything else.
+var hexAnyCase = func() (t [256]byte) {
+	t = hexValues
+	for i, digit := range []byte("ABCDEF") {
+		t[digit] = byte(10 + i)
+	}
+	return t
+}()

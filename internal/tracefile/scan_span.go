@@ -15,6 +15,9 @@ type RunSpan struct {
 	Run string
 	// Service is the span's own service.name, else its resource's, else runid.UnknownService.
 	Service string
+	// Resource and Scope are what the span stands in.
+	Resource ptrace.ResourceSpans
+	Scope    ptrace.ScopeSpans
 	ptrace.Span
 }
 
@@ -26,7 +29,9 @@ func SpansOf(td ptrace.Traces) iter.Seq[RunSpan] {
 			run, service := runOf(resource), serviceOf(resource)
 			for _, ss := range rs.ScopeSpans().All() {
 				for _, span := range ss.Spans().All() {
-					if !yield(runSpan(span, run, service)) {
+					s := runSpan(span, run, service)
+					s.Resource, s.Scope = rs, ss
+					if !yield(s) {
 						return
 					}
 				}

@@ -15,7 +15,10 @@ const tailHeadBytes = 64 << 10
 // tailFingerprint returns what a file is known by, a hash of its first line, or "" as long as it has
 // none. Inodes are no identity: network file systems change and reuse them, and a copy that is moved
 // into place has another one.
-func tailFingerprint(f io.ReaderAt) (string, error) {
+func tailFingerprint(f io.ReaderAt) (string, error) { return firstLineHash(f, false) }
+
+// firstLineHash is tailFingerprint, but takes zeros for what the file holds where it has settled.
+func firstLineHash(f io.ReaderAt, settled bool) (string, error) {
 	head := make([]byte, tailHeadBytes)
 	n, err := f.ReadAt(head, 0)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -28,7 +31,7 @@ func tailFingerprint(f io.ReaderAt) (string, error) {
 		return "", nil
 	}
 	// A page that a network file system has not fetched yet reads as zeros. JSON holds none.
-	if bytes.IndexByte(head, 0) >= 0 {
+	if !settled && bytes.IndexByte(head, 0) >= 0 {
 		return "", nil
 	}
 	sum := sha256.Sum256(head)

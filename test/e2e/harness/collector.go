@@ -23,6 +23,7 @@ type Collector struct {
 	HTTP    string // host:port
 	Health  string // host:port
 	Metrics string // host:port
+	Viewer  string // host:port
 	Data    string // the data folder
 }
 
@@ -58,11 +59,11 @@ func LaunchCollector(t *testing.T, set CollectorSettings) *Collector {
 	if set.Data == "" {
 		set.Data = filepath.Join(t.TempDir(), "data")
 	}
-	ports := FreePorts(t, 5)
+	ports := FreePorts(t, 6)
 	if set.Jaeger == "" {
 		set.Jaeger = ports[4]
 	}
-	c := &Collector{GRPC: ports[0], HTTP: ports[1], Health: ports[2], Metrics: ports[3], Data: set.Data}
+	c := &Collector{GRPC: ports[0], HTTP: ports[1], Health: ports[2], Metrics: ports[3], Viewer: ports[5], Data: set.Data}
 	binary := Binary(t)
 	if set.Unprivileged && os.Geteuid() == 0 {
 		// The checkout may be in a folder that only root can enter.
@@ -81,6 +82,7 @@ func LaunchCollector(t *testing.T, set CollectorSettings) *Collector {
 		"RUNSPAN_OTLP_HTTP="+c.HTTP,
 		"RUNSPAN_HEALTH="+c.Health,
 		"RUNSPAN_METRICS="+c.Metrics,
+		"RUNSPAN_VIEWER="+c.Viewer,
 		"RUNSPAN_JAEGER="+set.Jaeger,
 	)
 	c.Process = Start(t, cmd)
