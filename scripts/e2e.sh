@@ -7,6 +7,8 @@ cd "$(dirname "$0")/.."
 if [ "${1:-}" = full ]; then
   export RUNSPAN_E2E=full
   scripts/jaeger-build.sh >/dev/null
+  # The page's browser; the font is for Chinese text in its screenshots.
+  scripts/debian.sh chromium fonts-droid-fallback
 fi
 scripts/producers.sh >/dev/null
 export RUNSPAN_BIN=${RUNSPAN_BIN:-$PWD/bin/otelcol-runspan}
