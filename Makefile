@@ -61,6 +61,10 @@ generate: ## Make the generated code anew: the collector's main package and the 
 	gofmt -w cmd/otelcol-runspan
 	go generate ./...
 
+.PHONY: ui
+ui: ## Build the viewer's page, internal/viewer/ui, into internal/viewer/dist (needs node and npm).
+	scripts/ui.sh
+
 .PHONY: bench
 bench: build ## Measure speed and memory of the real binary; prints a table of ratios.
 	go run ./test/bench

@@ -9,6 +9,8 @@ if [ "${1:-}" = full ]; then
   scripts/jaeger-build.sh >/dev/null
   # Pods of the doctor's tests are network namespaces.
   if [ "$(uname)" = Linux ] && ! command -v ip >/dev/null; then scripts/debian.sh iproute2 >/dev/null; fi
+  # The page's browser; the font is for Chinese text in its screenshots.
+  scripts/debian.sh chromium fonts-droid-fallback
 fi
 scripts/producers.sh >/dev/null
 export RUNSPAN_BIN=${RUNSPAN_BIN:-$PWD/bin/otelcol-runspan}

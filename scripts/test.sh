@@ -22,6 +22,9 @@ fi
 go mod tidy -diff
 go mod verify >/dev/null
 
+step "the viewer's page"
+scripts/ui.sh check
+
 step "formatting and lint"
 make --no-print-directory lint
 

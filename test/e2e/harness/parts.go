@@ -70,14 +70,15 @@ func jaegerBinary(t *testing.T) string {
 	t.Helper()
 	version := commandOutput(t, filepath.Join(Root(t), "internal", "tools", "jaeger"),
 		"go", "list", "-m", "-f", "{{.Version}}", "github.com/jaegertracing/jaeger")
-	path := filepath.Join(cache(t), "jaeger-"+version)
+	path := filepath.Join(Cache(t), "jaeger-"+version)
 	if _, err := os.Stat(path); err != nil {
 		Missing(t, "Jaeger", "run `make e2e`, which builds it (8 minutes, once)")
 	}
 	return path
 }
 
-func cache(t *testing.T) string {
+// Cache returns the folder for what is slow to make, outside the tree.
+func Cache(t *testing.T) string {
 	t.Helper()
 	if dir := os.Getenv("RUNSPAN_CACHE"); dir != "" {
 		return dir
