@@ -38,7 +38,7 @@ type generation struct {
 
 func newPool(s *sim) *pool {
 	p := &pool{sim: s}
-	for i, process := range s.cast.workers {
+	for i, process := range s.workers {
 		p.workers = append(p.workers, &worker{process: process, engine: s.engines[i], free: slots})
 	}
 	return p
@@ -97,7 +97,6 @@ func (p *pool) kill(number int) {
 		again.killed = 0
 		again.PID++
 		w.process = p.process(again)
-		p.cast.workers[number] = w.process
 		w.down = false
 		p.serve()
 	})

@@ -32,13 +32,12 @@ type Process struct {
 	// Clock is by how much its clock is ahead.
 	Clock time.Duration
 
-	scope    string
-	flush    time.Duration // between two requests
-	sdk      [2]string     // language and version
-	killed   time.Duration // when it was killed, with what it had not sent by then; 0 for never
-	resends  bool          // sends spans again among new ones
-	xtuner   bool          // puts XTuner's attributes on its spans
-	requests int
+	scope   string
+	flush   time.Duration // between two requests
+	sdk     [2]string     // language and version
+	killed  time.Duration // when it was killed, with what it had not sent by then; 0 for never
+	resends bool          // sends spans again among new ones
+	xtuner  bool          // puts XTuner's attributes on its spans
 }
 
 // cast are the processes of a run by their parts in it.
