@@ -11,6 +11,7 @@ import (
 
 // Span is a span that a run sends, with what a reader can know of it.
 type Span struct {
+	Run      string // "" where nothing connects it with a run: neither its resource nor its trace
 	TraceID  pcommon.TraceID
 	SpanID   pcommon.SpanID
 	ParentID pcommon.SpanID // empty for a root
@@ -77,16 +78,23 @@ func (p *Process) Name() string {
 	if p.PID == 0 {
 		return p.Host
 	}
-	return p.Host + "/" + strconv.FormatInt(p.PID, 10)
+	return p.Host + ":" + strconv.FormatInt(p.PID, 10)
 }
 
 // Spans returns the spans that the run sends, each once.
 func (r *Run) Spans() []Span {
+	named := map[pcommon.TraceID]bool{}
+	for _, sp := range r.spans {
+		named[sp.trace] = named[sp.trace] || sp.process.KnowsRun
+	}
 	spans := make([]Span, len(r.spans))
 	for i, sp := range r.spans {
 		spans[i] = Span{
 			TraceID: sp.trace, SpanID: sp.id, ParentID: sp.parent, Name: sp.name, Process: sp.process,
 			Start: r.time(sp.process, sp.start), End: r.time(sp.process, sp.end), Error: sp.failed, Copies: sp.copies,
+		}
+		if named[sp.trace] {
+			spans[i].Run = r.ID
 		}
 	}
 	return spans
@@ -100,16 +108,18 @@ func (r *Run) Truth() Truth {
 	}
 	spans := r.Spans()
 	byID := map[pcommon.SpanID]Span{}
-	named, rooted := map[pcommon.TraceID]bool{}, map[pcommon.TraceID]bool{}
+	rooted := map[pcommon.TraceID]bool{}
 	for _, sp := range spans {
 		byID[sp.SpanID] = sp
-		named[sp.TraceID] = named[sp.TraceID] || sp.Process.KnowsRun
+		if sp.Run == "" {
+			t.NoRun[sp.Process.Name()]++
+			continue
+		}
 		rooted[sp.TraceID] = rooted[sp.TraceID] || sp.ParentID.IsEmpty()
 	}
 	stages := map[[2]string]*StageTruth{}
 	for _, sp := range spans {
-		if !named[sp.TraceID] {
-			t.NoRun[sp.Process.Name()]++
+		if sp.Run == "" {
 			continue
 		}
 		t.count(sp)
@@ -127,11 +137,9 @@ func (r *Run) Truth() Truth {
 			t.Orphans = append(t.Orphans, sp)
 		}
 	}
-	for trace, is := range named {
-		if is {
-			t.Traces++
-		}
-		if is && !rooted[trace] {
+	t.Traces = len(rooted)
+	for trace, has := range rooted {
+		if !has {
 			t.Rootless = append(t.Rootless, trace)
 		}
 	}
