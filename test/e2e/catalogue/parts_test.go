@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -33,7 +32,8 @@ exporters:
 extensions:
   run_viewer:
     endpoint: %[4]q
-    files: [%[3]q]
+    files: [%[5]q]
+    cache: %[6]q
 service:
   extensions: [run_viewer]
   telemetry: {metrics: {level: none}}
@@ -54,8 +54,7 @@ func newCollector(t *testing.T, path, files string) *collector {
 	t.Helper()
 	at := harness.FreePorts(t, 3)
 	c := &collector{simulation.Endpoints{GRPC: at[0], HTTP: at[1]}, at[2], filepath.Join(t.TempDir(), "config.yaml")}
-	text := fmt.Sprintf(collectorConfig, at[0], at[1], path, at[2])
-	text = strings.Replace(text, fmt.Sprintf("files: [%q]", path), fmt.Sprintf("files: [%q]", files), 1)
+	text := fmt.Sprintf(collectorConfig, at[0], at[1], path, at[2], files, t.TempDir())
 	require.NoError(t, os.WriteFile(c.config, []byte(text), 0o600))
 	return c
 }
