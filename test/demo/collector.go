@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"os/signal"
 	"syscall"
 	"time"
 )
@@ -135,23 +136,34 @@ func (c *collector) failed(what string) error {
 	return fmt.Errorf("the collector: %s. The end of %s:\n%s", what, c.log, bytes.TrimSpace(text[max(0, len(text)-most):]))
 }
 
-// stop ends the collector: it is asked to, and killed when it does not.
+// stop ends the collector: it is asked to, and killed when it does not or when the user asks again.
 func (c *collector) stop() error {
 	select {
 	case <-c.ended:
 		return nil // somebody else has told why
 	default:
 	}
+	again := make(chan os.Signal, 1)
+	signal.Notify(again, endSignals...)
+	defer signal.Stop(again)
+	fmt.Printf("\nThe collector ends. It may take %s, for what Jaeger has not got yet: Ctrl-C again kills it.\n", endWithin)
 	_ = c.cmd.Process.Signal(syscall.SIGTERM)
 	select {
 	case <-c.ended:
+	case <-again:
+		c.kill()
+		return nil
 	case <-time.After(endWithin):
-		_ = c.cmd.Process.Kill()
-		<-c.ended
+		c.kill()
 		return c.failed(fmt.Sprintf("it did not end within %s and was killed", endWithin))
 	}
 	if c.err != nil {
 		return c.failed(c.err.Error())
 	}
 	return nil
+}
+
+func (c *collector) kill() {
+	_ = c.cmd.Process.Kill()
+	<-c.ended
 }

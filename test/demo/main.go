@@ -22,6 +22,9 @@ type options struct {
 	speed                   float64
 }
 
+// endSignals end the demo. SIGPIPE, of `make demo | head`, would end it without its collector.
+var endSignals = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE}
+
 func main() {
 	var o options
 	flag.StringVar(&o.collector, "collector", "bin/otelcol-runspan", "the collector's `program`")
@@ -30,8 +33,7 @@ func main() {
 	flag.Uint64Var(&o.seed, "seed", 1, "what the runs are made from: the same seed makes the same runs")
 	flag.Float64Var(&o.speed, "speed", 1, "how many times faster than in life the live runs go")
 	flag.Parse()
-	// SIGPIPE too, which would end this program without its collector: `make demo | head`.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
+	ctx, stop := signal.NotifyContext(context.Background(), endSignals...)
 	err := demo(ctx, o)
 	stop()
 	if err != nil {
@@ -59,10 +61,7 @@ func demo(ctx context.Context, o options) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() {
-		fmt.Printf("\nThe collector ends. It may take %s.\n", endWithin)
-		err = errors.Join(err, c.stop())
-	}()
+	defer func() { err = errors.Join(err, c.stop()) }()
 	if err := c.awaitReady(ctx, at.health); err != nil {
 		return errUnlessEnded(ctx, err)
 	}

@@ -45,6 +45,8 @@ func (s *sim) begin(p *Process, parent *span, name string, attrs ...attribute) *
 	if p.xtuner {
 		sp.set("xtuner.stage", name)
 		sp.set("xtuner.span_name_path", sp.path)
+	} else {
+		sp.kind = ptrace.SpanKindServer
 	}
 	return sp
 }

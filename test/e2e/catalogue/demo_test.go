@@ -80,7 +80,9 @@ func TestDemo(t *testing.T) {
 		assert.Contains(t, string(text), "or set RUNSPAN_OTLP_GRPC to another address")
 	})
 
-	// Ctrl-C.
+	// Ctrl-C, and again: it would wait for a Jaeger that is not there.
+	require.NoError(t, syscall.Kill(demo.PID(), syscall.SIGINT))
+	require.Eventually(t, func() bool { return strings.Contains(out.String(), "The collector ends.") }, endWithin, 5*time.Millisecond)
 	require.NoError(t, syscall.Kill(demo.PID(), syscall.SIGINT))
 	assert.Zero(t, demo.Wait(endWithin), "%s", demo.Log())
 	for _, address := range at {

@@ -146,7 +146,8 @@ func (f *filed) checkCatalogue(a *api) error {
 // checkRun compares what a viewer tells of one run with what the run sent, each span counted once.
 func (f *filed) checkRun(a *api, run *simulation.Run) error {
 	truth := run.Truth()
-	return errors.Join(checkSummary(a, truth), checkStages(a, truth), checkTraces(a, run, truth), f.checkMissing(a, run, truth))
+	return errors.Join(checkSummary(a, truth), checkStages(a, truth), checkTraces(a, run, truth), f.checkMissing(a, run, truth),
+		f.checkTrees(a, run))
 }
 
 func checkSummary(a *api, truth simulation.Truth) error {
