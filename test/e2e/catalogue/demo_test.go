@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/runspan/runspan/test/e2e/harness"
+	"github.com/runspan/runspan/test/simulation"
 )
 
 // buildDemo makes the program behind `make demo`.
@@ -72,6 +73,38 @@ func TestDemo(t *testing.T) {
 	said := runs.FindAllStringSubmatch(out.String(), -1)
 	require.GreaterOrEqual(t, len(said), 4)
 
+	t.Run("the page shows the runs", func(t *testing.T) {
+		a := newAPI(t, at[2])
+		page, err := a.body("/")
+		require.NoError(t, err)
+		assert.Contains(t, string(page), "<html")
+		// The runs that are over do not depend on the clock but for their times.
+		var over []simulation.Truth
+		for i, killed := range []bool{false, true} {
+			over = append(over, newRun(t, simulation.Settings{Seed: uint64(1 + i), Steps: 6, DriverKilled: killed}).Truth())
+		}
+		harness.WaitFor(t, 30*time.Second, "the runs", func() error {
+			all, err := a.runs()
+			if err != nil {
+				return err
+			}
+			var r recorder
+			for i, run := range said[:4] {
+				assert.Contains(&r, all, run[1])
+				assert.True(&r, all[run[1]].Live, run[1])
+				if i >= len(over) {
+					continue
+				}
+				var opened openedRun
+				if err := a.get(&opened, "/api/run", "run", run[1]); err != nil {
+					return err
+				}
+				assert.Equal(&r, []int{over[i].Spans, over[i].Traces, over[i].Errors}, []int{opened.Spans, opened.Traces, opened.Errors})
+				assert.Equal(&r, []int{len(over[i].Orphans), len(over[i].Rootless)}, []int{opened.Missing.Orphans, opened.Missing.Rootless})
+			}
+			return r.err
+		})
+	})
 	t.Run("a second one says that the ports are taken", func(t *testing.T) {
 		second := demoCommand(t, program, data, at)
 		text, err := second.CombinedOutput()
