@@ -137,6 +137,7 @@ const (
 
 // Whatever somebody does to a file under a viewer, it tells what is in it now.
 func TestAFileChangesUnderTheViewer(t *testing.T) {
+	t.Parallel() // it mostly waits until the viewer believes what it sees
 	c := newChanging(t, live, 6)
 	startView(t, c.files, t.TempDir(), c.at)
 	runs := c.runs
@@ -175,6 +176,7 @@ func TestAFileChangesUnderTheViewer(t *testing.T) {
 
 // The same with a file for each run.
 func TestFilesOfRunsChangeUnderTheViewer(t *testing.T) {
+	t.Parallel() // it mostly waits until the viewer believes what it sees
 	c := newChanging(t, "*/traces.jsonl", 4)
 	startView(t, c.files, t.TempDir(), c.at)
 	runs := c.runs
@@ -196,6 +198,7 @@ func TestFilesOfRunsChangeUnderTheViewer(t *testing.T) {
 
 // What happened while no viewer ran is noticed by one that goes on from the cache.
 func TestFilesChangeWhileNoViewerRuns(t *testing.T) {
+	t.Parallel() // it mostly waits until the viewer believes what it sees
 	c := newChanging(t, live, 6)
 	runs, cache := c.runs, t.TempDir()
 	again := func(what string, whole ...*simulation.Run) {
