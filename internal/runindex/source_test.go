@@ -135,7 +135,11 @@ func (m *memory) Lines(run string, after Mark) (lines []LineRef, mark Mark, rese
 	}
 	m.spans(func(line int, s *tracefile.RunSpan) {
 		ref := LineRef{File: "traces.jsonl", Offset: int64(line), Bytes: int64(m.of)}
-		if (s.Run == run || run == "" && unassigned(s.Run)) && line >= after.N && !slices.Contains(lines, ref) {
+		of := s.Run
+		if unassigned(of) {
+			of = ""
+		}
+		if of == run && line >= after.N && !slices.Contains(lines, ref) {
 			lines = append(lines, ref)
 		}
 	})
