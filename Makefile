@@ -32,6 +32,11 @@ build: ## Build bin/otelcol-runspan and bin/runspan: one static file each, no C.
 run: build ## Build and start the collector of configs/local.yaml (Ctrl-C ends it).
 	./bin/otelcol-runspan --config configs/local.yaml
 
+.PHONY: demo
+demo: build ## Build and start the collector with simulated training runs (Ctrl-C ends it). DEMO="-speed 5" for its options.
+	$(GO_BUILD) -o build/ ./test/demo
+	./build/demo $(DEMO)
+
 .PHONY: jaeger
 jaeger: ## Build (8 minutes the first time) and start a Jaeger: OTLP on 14317 and 14318, pages and API on 16686.
 	scripts/jaeger.sh

@@ -36,7 +36,9 @@ var mayImport = map[string][]string{
 	"internal/runid":      {},
 	"internal/archtest":   {},
 	"test/bench":          {"runidprocessor", "internal/tracefile", "internal/runid"},
+	"test/demo":           {"test/simulation"},
 	"test/e2e":            {},
+	"test/simulation":     {},
 }
 
 func TestImportsRunDownwards(t *testing.T) {

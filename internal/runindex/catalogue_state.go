@@ -100,6 +100,9 @@ func (s *state) add(f *file, offset, size int64, facts *tracefile.Facts, now tim
 	var g *group
 	for i := range facts.Spans {
 		span := &facts.Spans[i]
+		if unassigned(span.Run) {
+			span.Run = "" // the run_id processor has found no run for it
+		}
 		if last == nil || span.Run != last.Run {
 			if p = s.partOf(f, span.Run); p == nil {
 				s.leftOut++

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/runspan/runspan/internal/runid"
 	"github.com/runspan/runspan/internal/tracefile"
 )
 
@@ -225,4 +226,25 @@ func TestRunsOfTrace(t *testing.T) {
 	id := [16]byte{0: 7, 15: 1}
 	assert.Equal(t, []string{"a", "b"}, c.RunsOfTrace(id))
 	assert.Empty(t, c.RunsOfTrace([16]byte{200}))
+}
+
+// The run_id processor gives the spans of no run to "unassigned": they are of no run here either.
+func TestCatalogueTakesUnassignedForNoRun(t *testing.T) {
+	path := traceFile(t)
+	c := catalogueOf(t, Options{Files: []string{path}})
+	appendTo(t, path, lineOf(
+		testSpan{run: runid.Unassigned, service: "engine", trace: 1, id: 1, name: "n"},
+		testSpan{run: "a", service: "trainer", trace: 1, id: 2, name: "n"},
+		testSpan{service: "engine", trace: 2, id: 3, name: "n"},
+	)+"\n")
+	got := catchUp(t, c)
+	require.Len(t, got.Runs, 1)
+	assert.Equal(t, int64(1), got.Run("a").Spans)
+	require.Len(t, got.NoRun, 1)
+	assert.Equal(t, int64(2), got.NoRun[0].Spans)
+	assert.Equal(t, []string{"a"}, c.RunsOfTrace(traceID(1)))
+	lines, _, _ := c.Lines("", Mark{})
+	assert.Len(t, lines, 1)
+	lines, _, _ = c.Lines(runid.Unassigned, Mark{})
+	assert.Empty(t, lines)
 }

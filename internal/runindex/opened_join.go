@@ -19,30 +19,15 @@ import (
 type noRunIndex struct {
 	mu       sync.Mutex
 	restarts uint64 // how often files were replaced
-	sources  [len(noRuns)]noRunSource
-	lines    []noRunLine
+	mark     Mark
+	pending  []LineRef // not read yet
+	lines    []LineRef
 	entries  []noRunEntry
 	byTrace  map[[16]byte][]uint32 // rows of entries
 	full     bool
 	buf      []byte
 
 	bytes atomic.Int64
-}
-
-// noRuns are the ids under which the catalogue has spans of no run: those that the collector's run_id
-// processor found none for have its fallback id.
-var noRuns = [...]string{"", runid.Unassigned}
-
-// noRunSource is how far the lines of one of noRuns are read.
-type noRunSource struct {
-	mark    Mark
-	pending []LineRef
-}
-
-// noRunLine is a line with spans of one of noRuns.
-type noRunLine struct {
-	ref LineRef
-	run string
 }
 
 // noRunEntry says that a line holds a span without a run of a trace.
@@ -73,7 +58,7 @@ type joinState struct {
 
 // joinLine is a line that holds spans of no run, of these traces.
 type joinLine struct {
-	noRunLine
+	ref    LineRef
 	row    uint32
 	traces map[[16]byte]bool
 }
@@ -82,23 +67,14 @@ type joinLine struct {
 func (n *noRunIndex) update(ctx context.Context, r *Runs) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for i, run := range noRuns {
-		if err := n.updateFrom(ctx, r, &n.sources[i], run); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (n *noRunIndex) updateFrom(ctx context.Context, r *Runs, from *noRunSource, run string) error {
 	for !n.full {
-		if len(from.pending) == 0 {
-			lines, mark, reset := r.source.Lines(run, from.mark)
+		if len(n.pending) == 0 {
+			lines, mark, reset := r.source.Lines("", n.mark)
 			if reset {
 				n.begin()
 				return ErrGone
 			}
-			from.mark, from.pending = mark, lines
+			n.mark, n.pending = mark, lines
 			if len(lines) == 0 {
 				return nil
 			}
@@ -106,7 +82,7 @@ func (n *noRunIndex) updateFrom(ctx context.Context, r *Runs, from *noRunSource,
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		data, err := r.source.ReadLine(from.pending[0], n.buf[:0])
+		data, err := r.source.ReadLine(n.pending[0], n.buf[:0])
 		if err != nil {
 			if errors.Is(err, ErrGone) {
 				n.begin()
@@ -114,9 +90,9 @@ func (n *noRunIndex) updateFrom(ctx context.Context, r *Runs, from *noRunSource,
 			return err
 		}
 		n.buf = data
-		n.addLine(noRunLine{from.pending[0], run}, data)
-		from.pending = from.pending[1:]
-		took := int64(len(n.lines))*(lineRefBytes+16) + int64(len(n.entries))*24 + int64(len(n.byTrace))*72
+		n.addLine(n.pending[0], data)
+		n.pending = n.pending[1:]
+		took := int64(len(n.lines))*lineRefBytes + int64(len(n.entries))*24 + int64(len(n.byTrace))*72
 		n.bytes.Store(took)
 		n.full = took > r.opts.MaxMemory/noRunShare
 	}
@@ -126,17 +102,17 @@ func (n *noRunIndex) updateFrom(ctx context.Context, r *Runs, from *noRunSource,
 // begin forgets everything: files were replaced.
 func (n *noRunIndex) begin() {
 	n.restarts++
-	n.sources = [len(noRuns)]noRunSource{}
+	n.mark, n.pending = Mark{}, nil
 	n.lines, n.entries, n.byTrace, n.full = nil, nil, nil, false
 	n.bytes.Store(0)
 }
 
-func (n *noRunIndex) addLine(l noRunLine, data []byte) {
+func (n *noRunIndex) addLine(ref LineRef, data []byte) {
 	if n.byTrace == nil {
 		n.byTrace = map[[16]byte][]uint32{}
 	}
 	line := uint32(len(n.lines))
-	n.lines = append(n.lines, l)
+	n.lines = append(n.lines, ref)
 	for _, trace := range traceIDs(data) {
 		at := n.byTrace[trace]
 		if len(at) > 0 && n.entries[at[len(at)-1]].line == line {
@@ -193,12 +169,13 @@ func (o *OpenedRun) joinsChanged() bool {
 	return false
 }
 
-// unassigned reports whether a run id says that there is none.
-func unassigned(run string) bool { return slices.Contains(noRuns[:], run) }
+// unassigned reports whether a run id says that there is none: the run_id processor has found none for
+// the span.
+func unassigned(run string) bool { return run == "" || run == runid.Unassigned }
 
 // only reports whether no other run names a trace.
 func (o *OpenedRun) only(trace [16]byte) bool {
-	return !slices.ContainsFunc(o.runs.source.RunsOfTrace(trace), func(run string) bool { return run != o.id && !unassigned(run) })
+	return !slices.ContainsFunc(o.runs.source.RunsOfTrace(trace), func(run string) bool { return run != o.id })
 }
 
 // join adds the spans of no run whose trace is one of this run alone.
@@ -219,7 +196,7 @@ func (o *OpenedRun) join(ctx context.Context) (full bool, err error) {
 		}
 		line := j.todo[0]
 		err := o.readLine(ctx, line.ref, func(s *tracefile.RunSpan) (add, joined bool) {
-			return s.Run == line.run && line.traces[s.TraceID()], true
+			return unassigned(s.Run) && line.traces[s.TraceID()], true
 		})
 		if err != nil {
 			return false, err
@@ -259,7 +236,7 @@ func (o *OpenedRun) findJoins(n *noRunIndex) error {
 		if !ok {
 			at = len(j.todo)
 			lines[e.line] = at
-			j.todo = append(j.todo, joinLine{noRunLine: n.lines[e.line], row: e.line, traces: map[[16]byte]bool{}})
+			j.todo = append(j.todo, joinLine{ref: n.lines[e.line], row: e.line, traces: map[[16]byte]bool{}})
 		}
 		j.todo[at].traces[e.trace] = true
 	}

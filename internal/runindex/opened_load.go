@@ -71,7 +71,11 @@ func (o *OpenedRun) read(ctx context.Context) (full bool, err error) {
 	if o.joinsChanged() {
 		o.begin()
 	}
-	for len(o.load.pending) == 0 {
+	for {
+		// First what the last call left over: an error or the end of its patience stopped it.
+		if full, err := o.readPending(ctx); full || err != nil {
+			return full, err
+		}
 		lines, mark, reset := o.runs.source.Lines(o.id, o.load.mark)
 		if reset {
 			o.begin()
@@ -81,12 +85,6 @@ func (o *OpenedRun) read(ctx context.Context) (full bool, err error) {
 			break
 		}
 		o.load.pending = lines
-		if full, err := o.readPending(ctx); full || err != nil {
-			return full, err
-		}
-	}
-	if full, err := o.readPending(ctx); full || err != nil {
-		return full, err
 	}
 	return o.join(ctx)
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/runspan/runspan/internal/runid"
 )
 
 // rowNames returns the names of a trace's rows, each behind its distance to its parent.
@@ -152,13 +154,21 @@ func TestReplacedFilesAreReadAnew(t *testing.T) {
 }
 
 func TestSpansWithoutARunJoinTheOnlyRunOfTheirTrace(t *testing.T) {
+	// As an engine sends them, and as the run_id processor has them written.
+	for _, none := range []string{"", runid.Unassigned} {
+		t.Run("run id "+none, func(t *testing.T) { testJoins(t, none) })
+	}
+}
+
+func testJoins(t *testing.T, none string) {
+	t.Helper()
 	own := func(run string, trace int) string {
 		return lineOf(testSpan{run: run, service: "trainer", trace: trace, id: 1, name: "root"})
 	}
 	lost := func(traces ...int) string {
 		var spans []testSpan
 		for _, trace := range traces {
-			spans = append(spans, testSpan{service: "engine", trace: trace, id: 2, parent: 1, name: "generate"})
+			spans = append(spans, testSpan{run: none, service: "engine", trace: trace, id: 2, parent: 1, name: "generate"})
 		}
 		return lineOf(spans...)
 	}
@@ -167,6 +177,13 @@ func TestSpansWithoutARunJoinTheOnlyRunOfTheirTrace(t *testing.T) {
 	joined := func() int64 { return open(t, runs, "r").Summary("").Missing.Joined }
 	m.append(lost(1, 2, 3), own("r", 1))
 	assert.Equal(t, int64(1), joined(), "before the run's own")
+	run := open(t, runs, "r")
+	span, err := run.Span(traceID(1), [8]byte{7: 2}, "")
+	require.NoError(t, err)
+	assert.Equal(t, "engine", span.Service)
+	found, _, _, _, err := run.Traces(t.Context(), TraceFilter{Text: "GENERATE"}, Page{Sort: "start", Limit: 10})
+	require.NoError(t, err)
+	assert.Len(t, found, 1, "the text of a span that joined")
 	m.append(own("r", 2))
 	assert.Equal(t, int64(2), joined(), "a line that was looked at before")
 	m.append(own("r", 4), lost(4))
@@ -175,9 +192,9 @@ func TestSpansWithoutARunJoinTheOnlyRunOfTheirTrace(t *testing.T) {
 	assert.Equal(t, int64(3), joined(), "a trace of two runs")
 	m.append(own("other", 1))
 	assert.Equal(t, int64(2), joined(), "a trace that became one of two runs")
-	m.append(lineOf(testSpan{run: "unassigned", service: "engine", trace: 2, id: 9, parent: 1, name: "found no run"}, testSpan{service: "engine", trace: 2, id: 8, parent: 1, name: "has none"}))
+	m.append(lineOf(testSpan{run: runid.Unassigned, service: "engine", trace: 2, id: 9, parent: 1, name: "found no run"}, testSpan{service: "engine", trace: 2, id: 8, parent: 1, name: "has none"}))
 	assert.Equal(t, int64(4), joined(), "the fallback id of the collector is none")
-	assert.Equal(t, int64(1), open(t, runs, "unassigned").Summary("").Spans)
+	assert.Zero(t, open(t, runs, runid.Unassigned).Summary("").Spans, "it is no run")
 	summary := open(t, runs, "r").Summary("")
 	assert.Zero(t, summary.Missing.Duplicates)
 	assert.Equal(t, int64(8), summary.Spans)
@@ -245,11 +262,12 @@ func TestPatienceEndsAndReadingGoesOn(t *testing.T) {
 	run, partial := openPart(t, runs, "r")
 	require.NotNil(t, partial)
 	assert.Equal(t, PartialReading, partial.Reason)
+	m.append(lineOf(testSpan{run: "r", trace: 50, id: 1, name: "n"}))
 	for partial != nil {
 		run, partial = openPart(t, runs, "r")
 	}
-	assert.Equal(t, 50, m.reads)
-	assert.Equal(t, int64(50), run.Summary("").Spans)
+	assert.Equal(t, 51, m.reads)
+	assert.Equal(t, int64(51), run.Summary("").Spans, "with what was appended meanwhile")
 }
 
 func TestOpenEndsWithItsRequest(t *testing.T) {

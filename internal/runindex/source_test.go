@@ -135,7 +135,11 @@ func (m *memory) Lines(run string, after Mark) (lines []LineRef, mark Mark, rese
 	}
 	m.spans(func(line int, s *tracefile.RunSpan) {
 		ref := LineRef{File: "traces.jsonl", Offset: int64(line), Bytes: int64(m.of)}
-		if s.Run == run && line >= after.N && !slices.Contains(lines, ref) {
+		of := s.Run
+		if unassigned(of) {
+			of = ""
+		}
+		if of == run && line >= after.N && !slices.Contains(lines, ref) {
 			lines = append(lines, ref)
 		}
 	})
@@ -165,7 +169,7 @@ func (m *memory) RunsOfTrace(id [16]byte) (runs []string) {
 		return []string{"r"}
 	}
 	m.spans(func(_ int, s *tracefile.RunSpan) {
-		if s.TraceID() == id && s.Run != "" && !slices.Contains(runs, s.Run) {
+		if s.TraceID() == id && !unassigned(s.Run) && !slices.Contains(runs, s.Run) {
 			runs = append(runs, s.Run)
 		}
 	})
