@@ -33,14 +33,14 @@ type Catalogue struct {
 	opts Options
 
 	// Of the goroutine that calls Run.
-	looks   map[string]look // by path
-	facts   tracefile.FactsReader
-	buffer  []byte
-	told    map[string]bool // problems by path
-	slowest time.Duration   // of a look
+	looks  map[string]look // by path
+	facts  tracefile.FactsReader
+	buffer []byte
+	told   map[string]bool // problems by path
 	// settle is how long something that a network file system may show for a moment must last before it
 	// is believed: a shorter file, a missing one, a line that is no JSON.
 	settle time.Duration
+	cache  *cache // nil: none
 
 	mu sync.Mutex // guards everything below
 	state
@@ -48,7 +48,8 @@ type Catalogue struct {
 	handles  map[uint32]*handle
 }
 
-// Open returns a catalogue of nothing: Run fills it. The error is one of the options.
+// Open returns a catalogue of nothing: Run fills it, from the cache and then from the files. The error is
+// one of the options.
 func Open(opts Options) (*Catalogue, error) {
 	if len(opts.Files) == 0 {
 		return nil, errors.New("files: name at least one file or pattern")
@@ -84,6 +85,10 @@ const settleTime = 3 * time.Second
 func (c *Catalogue) Run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	if c.opts.CacheDir != "" {
+		c.restore()
+		defer c.closeCache()
+	}
 	for {
 		select {
 		case <-ctx.Done():
@@ -91,6 +96,7 @@ func (c *Catalogue) Run(ctx context.Context) {
 		case <-timer.C:
 		}
 		next := c.update(ctx)
+		c.save(time.Now(), false)
 		c.closeHandles(time.Now().Add(-handleAge))
 		timer.Reset(time.Until(next))
 	}

@@ -153,6 +153,9 @@ func (c *Catalogue) found(f *file, l *look, now time.Time) {
 	if f.path != l.path || f.size != size || f.problem != "" {
 		c.version++
 	}
+	if f.info != nil && (!os.SameFile(f.info, l.info) || size == f.size && !l.info.ModTime().Equal(f.info.ModTime())) {
+		f.doubted = true
+	}
 	f.path, f.info = l.path, l.info
 	f.blocked, f.goneSince, f.problem = false, time.Time{}, ""
 	f.settle(size, now, c.settle)
