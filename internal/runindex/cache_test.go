@@ -69,14 +69,14 @@ func TestCacheSparesReading(t *testing.T) {
 		c, told := withCache(t, dir, path)
 		size := c.Snapshot().Total
 		assert.Equal(t, size, bytesRestored(c))
-		c.update(t.Context())
+		c.lookAtAll(t)
 		requireTruth(t, c, segment, path)
 		assert.Empty(t, told.String())
 
 		// What comes on top, and is saved in between.
 		for range 3 {
 			appendTo(t, path, w.lines(200))
-			c.update(t.Context())
+			c.lookAtAll(t)
 			c.save(time.Now(), true)
 		}
 		requireTruth(t, c, segment, path)
@@ -146,7 +146,7 @@ func cacheOfMany(t *testing.T) (path string, cached []byte) {
 	c, _ := withCache(t, dir, path)
 	for range 4 {
 		appendTo(t, path, w.lines(150))
-		c.update(t.Context())
+		c.lookAtAll(t)
 		c.save(time.Now(), true)
 	}
 	c.cache.close()
@@ -161,7 +161,7 @@ func requireUsable(t *testing.T, path string, cached []byte) (told string) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, cacheName), cached, 0o600))
 	c, w := withCache(t, dir, path)
-	c.update(t.Context())
+	c.lookAtAll(t)
 	requireTruth(t, c, path)
 	c.closeCache()
 	again, _ := withCache(t, dir, path)
@@ -327,7 +327,7 @@ func TestCacheSurvivesAKill(t *testing.T) {
 		restored += bytesRestored(c)
 		assert.Empty(t, told.String())
 		// A line that the kill tore has no end: it is no data.
-		c.update(t.Context())
+		c.lookAtAll(t)
 		requireTruth(t, c, path)
 		c.cache.close()
 		repairEnd(t, path)
