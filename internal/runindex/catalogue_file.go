@@ -19,10 +19,12 @@ type file struct {
 	badLines    int64
 	bad         []BadLine // the first ones, without the path
 	problem     string
+	proof       proof
 
 	// Of the goroutine that calls Run.
 	info        os.FileInfo
 	initial     int64 // the size at the first look
+	doubted     bool  // it may have been changed without growing
 	blocked     bool  // nothing to be read before the next look
 	seen        int64 // the size at seenAt
 	seenAt      time.Time
@@ -38,7 +40,7 @@ type file struct {
 const mostBadLines = 100
 
 func (f *file) unread() bool {
-	return !f.blocked && f.shrunkSince.IsZero() && f.goneSince.IsZero() && f.lookFrom < f.size
+	return !f.blocked && f.shrunkSince.IsZero() && f.goneSince.IsZero() && (f.lookFrom < f.size || f.doubted)
 }
 
 // openRegular opens a file to read it. The open of a FIFO would wait for a writer.

@@ -103,11 +103,18 @@ func catalogueOf(t *testing.T, opts Options) *Catalogue {
 	return c
 }
 
+// lookAtAll updates with a look at all files.
+func (c *Catalogue) lookAtAll(t *testing.T) {
+	t.Helper()
+	c.nextLook = time.Time{}
+	c.update(t.Context())
+}
+
 // catchUp updates until nothing is left to do, and for as long as a file is doubted.
 func catchUp(t *testing.T, c *Catalogue) *Snapshot {
 	t.Helper()
 	for end := time.Now().Add(4 * c.settle); time.Now().Before(end); time.Sleep(c.settle / 5) {
-		c.update(t.Context())
+		c.lookAtAll(t)
 	}
 	return c.Snapshot()
 }

@@ -50,12 +50,36 @@ func (c *Catalogue) look(now time.Time) []*file {
 		c.version++
 	}
 	slices.SortFunc(c.files, func(a, b *file) int { return tracefile.CompareFiles(a.path, b.path) })
-	return slices.DeleteFunc(slices.Clone(c.files), func(f *file) bool { return !f.goneSince.IsZero() })
+	present := slices.DeleteFunc(slices.Clone(c.files), func(f *file) bool { return !f.goneSince.IsZero() })
+	c.hot = present
+	if len(present) > mostHot {
+		c.hot = slices.Clone(present)
+		slices.SortStableFunc(c.hot, func(a, b *file) int { return b.grown.Compare(a.grown) })
+		c.hot = c.hot[:mostHot]
+	}
+	return present
+}
+
+// quickLook looks at the files that grow. What is not as expected is left to the next look at all files,
+// which comes at once then.
+func (c *Catalogue) quickLook(now time.Time) {
+	for _, f := range c.hot {
+		l := c.lookAt(f.path, now, false)
+		if l.err != nil || l.info == nil || l.fingerprint != f.fingerprint {
+			c.nextLook = now
+			continue
+		}
+		c.looks[f.path] = l
+		c.mu.Lock()
+		c.found(f, &l, now)
+		c.mu.Unlock()
+	}
 }
 
 // findFiles returns what the options name, by fingerprint, and the files that are not to be read. Two
 // paths with the same first line are one file: it was renamed during the look, or is a copy.
 func (c *Catalogue) findFiles(now time.Time) (found map[string]*look, apart []FileInfo) {
+	cold := c.coldFiles()
 	looks := map[string]look{}
 	found = map[string]*look{}
 	for _, pattern := range c.opts.Files {
@@ -64,7 +88,7 @@ func (c *Catalogue) findFiles(now time.Time) (found map[string]*look, apart []Fi
 			if _, done := looks[path]; done {
 				continue
 			}
-			l := c.lookAt(path, now)
+			l := c.lookAt(path, now, cold[path])
 			if l.err != nil {
 				apart = append(apart, FileInfo{Name: path, Problem: l.err.Error()})
 				c.warnOnce(path, l.err.Error())
@@ -97,6 +121,21 @@ func (c *Catalogue) findFiles(now time.Time) (found map[string]*look, apart []Fi
 	return found, apart
 }
 
+// coldFiles returns the files that have not grown lately.
+func (c *Catalogue) coldFiles() map[string]bool {
+	cold := map[string]bool{}
+	if len(c.present) <= mostHot {
+		return cold
+	}
+	for _, f := range c.present {
+		cold[f.path] = true
+	}
+	for _, f := range c.hot {
+		delete(cold, f.path)
+	}
+	return cold
+}
+
 func (c *Catalogue) warnOnce(path, problem string) {
 	if !c.told[path] {
 		c.told[path] = true
@@ -106,7 +145,10 @@ func (c *Catalogue) warnOnce(path, problem string) {
 
 // lookAt returns what is at a path; nothing where there is no plain file. The file is opened, not only
 // asked for its state: that is when a network file system asks its server.
-func (c *Catalogue) lookAt(path string, now time.Time) look {
+//
+// Of a cold file the state is enough where nothing in it has changed: to open thousands takes as long as all
+// else of a look.
+func (c *Catalogue) lookAt(path string, now time.Time, cold bool) look {
 	l := look{path: path}
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
@@ -115,6 +157,10 @@ func (c *Catalogue) lookAt(path string, now time.Time) look {
 	if err != nil {
 		l.err = err
 		return l
+	}
+	if last := c.looks[path]; cold && last.fingerprint != "" && os.SameFile(last.info, info) &&
+		info.Size() == last.info.Size() && info.ModTime().Equal(last.info.ModTime()) {
+		return last
 	}
 	f, err := openRegular(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -152,6 +198,9 @@ func (c *Catalogue) found(f *file, l *look, now time.Time) {
 	size := l.info.Size()
 	if f.path != l.path || f.size != size || f.problem != "" {
 		c.version++
+	}
+	if f.info != nil && (!os.SameFile(f.info, l.info) || size == f.size && !l.info.ModTime().Equal(f.info.ModTime())) {
+		f.doubted = true
 	}
 	f.path, f.info = l.path, l.info
 	f.blocked, f.goneSince, f.problem = false, time.Time{}, ""
@@ -213,11 +262,11 @@ func (c *Catalogue) missing(f *file, now time.Time) (gone bool) {
 }
 
 // setState says how far the reading of the files is.
-func (c *Catalogue) setState(files []*file) {
+func (c *Catalogue) setState() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	stage, reason := StateReady, ""
-	for _, f := range files {
+	for _, f := range c.present {
 		if f.unread() {
 			stage, reason = StateReading, "reading "+f.path
 			break

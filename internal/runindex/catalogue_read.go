@@ -45,6 +45,17 @@ func (c *Catalogue) read(ctx context.Context, f *file, now time.Time) (more bool
 			return false
 		}
 	}
+	if f.proof.At == f.read {
+		return f.unread()
+	}
+	proof := f.proof.clone()
+	if err := proof.extend(opened, f.read); err != nil {
+		c.block(f, err)
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f.proof = proof
 	return f.unread()
 }
 
@@ -71,19 +82,20 @@ func (c *Catalogue) verify(f *file, opened *os.File, now time.Time) error {
 	if fingerprint != f.fingerprint {
 		return errAnotherFile
 	}
-	if f.read == 0 {
-		return nil
+	compare := f.proof.tailHolds
+	if f.doubted {
+		compare = f.proof.holds
 	}
-	var before [1]byte
-	if _, err := opened.ReadAt(before[:], f.read-1); err != nil {
-		if errors.Is(err, io.EOF) {
-			return errAnotherFile // shorter: the next look says what became of it
-		}
+	ok, err := compare(opened)
+	if err != nil {
 		return err
 	}
-	if before[0] == '\n' {
-		f.tornSince = time.Time{}
+	if ok {
+		f.tornSince, f.doubted = time.Time{}, false
 		return nil
+	}
+	if info, err := opened.Stat(); err != nil || info.Size() < f.read {
+		return errors.Join(errAnotherFile, err) // shorter: the next look says what became of it
 	}
 	// The first line is the same and the rest is not: somebody has written the file anew. Or it is a page
 	// that the file system does not have yet.

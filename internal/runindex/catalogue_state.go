@@ -192,7 +192,11 @@ func (s *state) groupOf(p *part, service string, process tracefile.Process) *gro
 	if g != nil {
 		return g
 	}
-	g = &group{sender: of}
+	return p.addGroup(of)
+}
+
+func (p *part) addGroup(of *sender) *group {
+	g := &group{sender: of}
 	p.groups = append(p.groups, g)
 	switch {
 	case p.find != nil:
@@ -254,7 +258,7 @@ func (s *state) begin(f *file) {
 	s.nextID++
 	s.ids[f.id] = f
 	f.parts = map[string]*part{}
-	f.read, f.lookFrom, f.badLines, f.bad = 0, 0, 0, nil
+	f.read, f.lookFrom, f.badLines, f.bad, f.proof = 0, 0, 0, nil, proof{}
 	s.version++
 }
 

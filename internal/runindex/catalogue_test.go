@@ -45,7 +45,7 @@ func TestCatalogueReadsWhatIsAppended(t *testing.T) {
 		appendTo(t, path, w.lines(20))
 		line := w.line()
 		appendTo(t, path, line[:len(line)/2]) // no data yet
-		c.update(t.Context())
+		c.lookAtAll(t)
 		requireTruth(t, c, path)
 		appendTo(t, path, line[len(line)/2:])
 	}
@@ -178,14 +178,14 @@ func TestCatalogueReadsABadLineAgain(t *testing.T) {
 	appendTo(t, path, head+zeros)
 	c := catalogueOf(t, Options{Files: []string{path}})
 	c.settle = time.Minute
-	c.update(t.Context())
+	c.lookAtAll(t)
 	assert.Zero(t, c.Snapshot().BadLines.Count)
 	f, err := os.OpenFile(path, os.O_WRONLY, 0o600)
 	require.NoError(t, err)
 	_, err = f.WriteAt([]byte(line), int64(len(head)))
 	require.NoError(t, err)
 	require.NoError(t, f.Close())
-	c.update(t.Context())
+	c.lookAtAll(t)
 	requireTruth(t, c, path)
 }
 

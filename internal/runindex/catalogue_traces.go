@@ -14,6 +14,12 @@ type traceTable struct {
 	shared traceSet // the other files that have it: few, where a trace goes on in the next segment
 	// recent are those that were last added, by their hash: spans of a trace mostly come together.
 	recent [1024]traceEntry
+
+	// fresh are those that the cache does not have in whole chunks; rewrite: some of what it has is gone.
+	// Where there is no cache, fresh is not kept.
+	fresh   []traceEntry
+	cached  bool
+	rewrite bool
 }
 
 // traceEntry is a trace of a run in a file; the file 0 is no entry.
@@ -38,10 +44,29 @@ func (t *traceTable) add(id [16]byte, run, file uint32) bool {
 
 func (t *traceTable) addEntry(e traceEntry) bool {
 	owner, added := t.owned.add(e, false)
+	also := false
 	if !added && owner != e.file {
-		t.shared.add(e, true)
+		_, also = t.shared.add(e, true)
+	}
+	if t.cached && (added || also) {
+		t.fresh = append(t.fresh, e)
 	}
 	return added
+}
+
+// keepFresh begins, or ends, to keep what is new for a cache. Whatever the cache has is written anew.
+func (t *traceTable) keepFresh(cached bool) {
+	t.cached, t.fresh, t.rewrite = cached, nil, false
+}
+
+// count returns how many entries there are.
+func (t *traceTable) count() int { return t.owned.count() + t.shared.count() }
+
+// reserve makes room for entries.
+func (t *traceTable) reserve(n int) {
+	for i := range t.owned.shards {
+		t.owned.shards[i].resize(max(16, n/len(t.owned.shards)*5/4))
+	}
 }
 
 // has reports whether a run has a trace.
@@ -62,6 +87,10 @@ func (t *traceTable) has(trace uint64, run uint32) bool {
 // drop forgets files, and calls gone with the run of each trace that is in no other.
 func (t *traceTable) drop(files map[uint32]bool, gone func(run uint32)) {
 	t.recent = [len(t.recent)]traceEntry{}
+	t.rewrite = t.cached
+	if t.rewrite {
+		t.fresh = nil
+	}
 	t.shared.keep(func(e *traceEntry) bool { return !files[e.file] })
 	heirs := map[traceEntry]bool{}
 	t.owned.keep(func(e *traceEntry) bool {
@@ -190,6 +219,13 @@ func (s *traceSet) keep(wanted func(*traceEntry) bool) {
 			shard.resize(max(16, left*4/3+1)) // a hole would end the search for what is behind it
 		}
 	}
+}
+
+func (s *traceSet) count() (n int) {
+	for i := range s.shards {
+		n += s.shards[i].count
+	}
+	return n
 }
 
 func (s *traceSet) each(visit func(traceEntry)) {
