@@ -50,6 +50,9 @@ type request struct {
 	decisions []decision // one a span, in the order of the request
 	resources []resource
 	taught    [taughtSize]taught
+	lastTrace pcommon.TraceID // what was taught last, of lastRun
+	lastRun   decision
+	lessons   []lesson // not told to the memory yet
 	splitter  splitter
 
 	// What is counted goes to the metrics once a request: a counter costs 100 ns, a plain int none.
@@ -83,7 +86,7 @@ type taught struct {
 }
 
 func newRequest(p *runIDProcessor) *request {
-	return &request{p: p, byRun: map[string]decision{}}
+	return &request{p: p, byRun: map[string]decision{}, lessons: make([]lesson, 0, maxLessons)}
 }
 
 func (q *request) begin(ctx context.Context) {
@@ -105,6 +108,7 @@ func (q *request) release() {
 	clear(q.taught[:])
 	q.runs, q.decisions, q.resources = q.runs[:0], q.decisions[:0], q.resources[:0]
 	q.last, q.undecided, q.metadata = 0, 0, ""
+	q.lastTrace = pcommon.TraceID{}
 	q.bySource, q.ignored, q.refused = [numSources]int{}, [numIgnored]int{}, [numRefused]int{}
 	q.p.requests.Put(q)
 }
@@ -129,6 +133,7 @@ func (q *request) readAll(td ptrace.Traces) {
 		r.to = len(q.decisions)
 		q.resources = append(q.resources, r)
 	}
+	q.teach()
 }
 
 func (q *request) readResource(m pcommon.Map) resource {
@@ -227,16 +232,28 @@ func (q *request) index(id string) decision {
 	return d
 }
 
-// learn tells the memory that a span of trace named the run d.
+// learn notes for the memory that a span of trace, which is not zero, named the run d.
 func (q *request) learn(trace pcommon.TraceID, d decision) {
-	if q.p.memory == nil {
+	if q.p.memory == nil || trace == q.lastTrace && d == q.lastRun {
 		return
 	}
+	q.lastTrace, q.lastRun = trace, d
 	hash := q.p.memory.hash(trace)
 	t := &q.taught[hash>>57]
 	if t.again == d+1 && t.trace == trace {
 		return
 	}
 	t.trace, t.again = trace, d+1
-	q.p.memory.learn(trace, hash, &q.runs[d], q.now)
+	q.lessons = append(q.lessons, lesson{trace: trace, hash: hash, run: d})
+	if len(q.lessons) == maxLessons {
+		q.teach()
+	}
+}
+
+// teach tells the memory what was noted for it.
+func (q *request) teach() {
+	if len(q.lessons) > 0 {
+		q.p.memory.learn(q.lessons, q.runs, q.now)
+		q.lessons = q.lessons[:0]
+	}
 }
