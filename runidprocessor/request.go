@@ -139,7 +139,7 @@ func (q *request) readAll(td ptrace.Traces) {
 func (q *request) readResource(m pcommon.Map) resource {
 	p := q.p
 	var a attributes
-	a.read(m, p.aliases)
+	a.read(m)
 	var r resource
 	r.service = a.serviceName()
 	if a.hasRun && p.cfg.Sources.Resource.Enabled {
@@ -148,9 +148,7 @@ func (q *request) readResource(m pcommon.Map) resource {
 	if r.names.own != "" {
 		return r
 	}
-	if a.hasAlias {
-		r.names.alias = p.aliases.first(m, p.judge, &q.ignored)
-	}
+	r.names.alias = p.aliases.first(m, p.judge, &q.ignored)
 	if r.names.alias == "" {
 		r.names.alias = p.resourceAliases.first(m, p.judge, &q.ignored)
 	}
@@ -171,17 +169,13 @@ func (q *request) readSpan(span ptrace.Span, of pcommon.Map, r *resource) decisi
 	}
 
 	m := span.Attributes()
-	aliases := p.aliases
-	if r.names.own != "" {
-		aliases = noAliases // the resource's run.id wins over them
-	}
 	var a attributes
-	a.read(m, aliases)
+	a.read(m)
 	var n names
 	if a.hasRun && p.cfg.Sources.Span.Enabled {
 		n.own = q.runOf(a.run)
 	}
-	if a.hasAlias && n.own == "" {
+	if n.own == "" && r.names.own == "" { // both win over an alias
 		n.alias = p.aliases.first(m, p.judge, &q.ignored)
 	}
 	id, from := resolve(n, r.names, q.metadata)
