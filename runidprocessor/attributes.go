@@ -9,8 +9,8 @@ import (
 )
 
 // attributes is what one pass over the attributes of a span or a resource finds: the values under
-// the three keys that the processor writes, and whether there are aliases. The values point into
-// the map: they must not be used after something was added to it or removed from it.
+// the three keys that the processor writes. The values point into the map: they must not be used after
+// something was added to it or removed from it.
 type attributes struct {
 	run, service, source          pcommon.Value
 	hasRun, hasService, hasSource bool
@@ -18,12 +18,12 @@ type attributes struct {
 	// repeated: one of the three keys stands there more than once, which OTLP forbids and
 	// decoders let pass. Readers differ in which of them they take.
 	repeated bool
-
-	hasAlias bool
 }
 
 // read finds attributes in m in one pass: a call of Map.Get for each key would be a pass for each.
-func (a *attributes) read(m pcommon.Map, aliases *aliases) {
+// Whether there are aliases is left to another one, which most spans do not need: it looks at the first
+// byte of each key, which this does not, and waits for the memory that it is in.
+func (a *attributes) read(m pcommon.Map) {
 	for key, value := range m.All() {
 		switch key {
 		case runid.AttributeRunID:
@@ -44,10 +44,6 @@ func (a *attributes) read(m pcommon.Map, aliases *aliases) {
 				continue
 			}
 			a.source, a.hasSource = value, true
-		default:
-			if aliases.mayHold(key) {
-				a.hasAlias = true
-			}
 		}
 	}
 }
@@ -62,7 +58,7 @@ type aliases struct {
 	lengths [256]uint64
 }
 
-// noAliases is what is looked for where the source is off or has lost already.
+// noAliases is what is looked for where the source is off.
 var noAliases = newAliases(nil)
 
 func newAliases(keys []string) *aliases {
@@ -85,6 +81,9 @@ func (a *aliases) mayHold(key string) bool {
 // is no run id is counted in seen.
 func (a *aliases) first(m pcommon.Map, j judge, seen *[numIgnored]int) string {
 	best, found := len(a.rank), ""
+	if best == 0 {
+		return ""
+	}
 	for key, value := range m.All() {
 		if !a.mayHold(key) {
 			continue

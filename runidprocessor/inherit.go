@@ -50,7 +50,7 @@ func (q *request) decideRest(td ptrace.Traces) error {
 		q.decisions[n] = d
 		m := span.Attributes()
 		var a attributes
-		a.read(m, noAliases)
+		a.read(m)
 		q.tag(m, of, &a, d, r, from)
 	})
 	if rejection != nil {

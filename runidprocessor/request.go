@@ -50,6 +50,9 @@ type request struct {
 	decisions []decision // one a span, in the order of the request
 	resources []resource
 	taught    [taughtSize]taught
+	lastTrace pcommon.TraceID // what was taught last, of lastRun
+	lastRun   decision
+	lessons   []lesson // not told to the memory yet
 	splitter  splitter
 
 	// What is counted goes to the metrics once a request: a counter costs 100 ns, a plain int none.
@@ -83,7 +86,7 @@ type taught struct {
 }
 
 func newRequest(p *runIDProcessor) *request {
-	return &request{p: p, byRun: map[string]decision{}}
+	return &request{p: p, byRun: map[string]decision{}, lessons: make([]lesson, 0, maxLessons)}
 }
 
 func (q *request) begin(ctx context.Context) {
@@ -105,6 +108,7 @@ func (q *request) release() {
 	clear(q.taught[:])
 	q.runs, q.decisions, q.resources = q.runs[:0], q.decisions[:0], q.resources[:0]
 	q.last, q.undecided, q.metadata = 0, 0, ""
+	q.lastTrace = pcommon.TraceID{}
 	q.bySource, q.ignored, q.refused = [numSources]int{}, [numIgnored]int{}, [numRefused]int{}
 	q.p.requests.Put(q)
 }
@@ -129,12 +133,13 @@ func (q *request) readAll(td ptrace.Traces) {
 		r.to = len(q.decisions)
 		q.resources = append(q.resources, r)
 	}
+	q.teach()
 }
 
 func (q *request) readResource(m pcommon.Map) resource {
 	p := q.p
 	var a attributes
-	a.read(m, p.aliases)
+	a.read(m)
 	var r resource
 	r.service = a.serviceName()
 	if a.hasRun && p.cfg.Sources.Resource.Enabled {
@@ -143,9 +148,7 @@ func (q *request) readResource(m pcommon.Map) resource {
 	if r.names.own != "" {
 		return r
 	}
-	if a.hasAlias {
-		r.names.alias = p.aliases.first(m, p.judge, &q.ignored)
-	}
+	r.names.alias = p.aliases.first(m, p.judge, &q.ignored)
 	if r.names.alias == "" {
 		r.names.alias = p.resourceAliases.first(m, p.judge, &q.ignored)
 	}
@@ -166,17 +169,13 @@ func (q *request) readSpan(span ptrace.Span, of pcommon.Map, r *resource) decisi
 	}
 
 	m := span.Attributes()
-	aliases := p.aliases
-	if r.names.own != "" {
-		aliases = noAliases // the resource's run.id wins over them
-	}
 	var a attributes
-	a.read(m, aliases)
+	a.read(m)
 	var n names
 	if a.hasRun && p.cfg.Sources.Span.Enabled {
 		n.own = q.runOf(a.run)
 	}
-	if a.hasAlias && n.own == "" {
+	if n.own == "" && r.names.own == "" { // both win over an alias
 		n.alias = p.aliases.first(m, p.judge, &q.ignored)
 	}
 	id, from := resolve(n, r.names, q.metadata)
@@ -227,16 +226,28 @@ func (q *request) index(id string) decision {
 	return d
 }
 
-// learn tells the memory that a span of trace named the run d.
+// learn notes for the memory that a span of trace, which is not zero, named the run d.
 func (q *request) learn(trace pcommon.TraceID, d decision) {
-	if q.p.memory == nil {
+	if q.p.memory == nil || trace == q.lastTrace && d == q.lastRun {
 		return
 	}
+	q.lastTrace, q.lastRun = trace, d
 	hash := q.p.memory.hash(trace)
 	t := &q.taught[hash>>57]
 	if t.again == d+1 && t.trace == trace {
 		return
 	}
 	t.trace, t.again = trace, d+1
-	q.p.memory.learn(trace, hash, &q.runs[d], q.now)
+	q.lessons = append(q.lessons, lesson{trace: trace, hash: hash, run: d})
+	if len(q.lessons) == maxLessons {
+		q.teach()
+	}
+}
+
+// teach tells the memory what was noted for it.
+func (q *request) teach() {
+	if len(q.lessons) > 0 {
+		q.p.memory.learn(q.lessons, q.runs, q.now)
+		q.lessons = q.lessons[:0]
+	}
 }

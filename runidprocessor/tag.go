@@ -54,7 +54,7 @@ func (t *tagger) span(m pcommon.Map, a *attributes, run, service string, from so
 // resource writes the run and the service of a resource to its attributes.
 func (t *tagger) resource(m pcommon.Map, run, service string) {
 	var a attributes
-	a.read(m, noAliases)
+	a.read(m)
 	if a.hasRun {
 		putText(a.run, run)
 	}

@@ -15,9 +15,6 @@ import (
 
 func TestTraceMemory(t *testing.T) {
 	a, b, c, d := repeated16(1), repeated16(2), repeated16(3), repeated16(4)
-	learn := func(m *traceMemory, trace pcommon.TraceID, run string, now time.Duration) {
-		m.learn(trace, m.hash(trace), &namedRun{id: run}, now)
-	}
 	// asked returns what the memory says: "" for nothing, "two" for two runs.
 	asked := func(m *traceMemory, trace pcommon.TraceID, now time.Duration) string {
 		switch run, ok := m.lookup(trace, now); {
@@ -113,6 +110,49 @@ func TestTraceMemory(t *testing.T) {
 	})
 }
 
+// TestRunsOfForgottenTracesAreDropped: of whichever runs the traces are, and in whichever order they are
+// forgotten, a remembered trace keeps its own run, and no run is kept that no trace has.
+func TestRunsOfForgottenTracesAreDropped(t *testing.T) {
+	const bound, traces = 300, 2000
+	random := rand.New(rand.NewPCG(9, 10))
+	m := newTraceMemory(bound, time.Hour)
+	runOf := map[pcommon.TraceID]string{}
+	known := make([]pcommon.TraceID, 0, traces)
+	now := time.Duration(0)
+	for i := range 20 * traces {
+		now += time.Second
+		trace := randomTrace(random)
+		switch {
+		case len(known) < traces:
+			known = append(known, trace)
+			runOf[trace] = strconv.Itoa(i)
+		case i%5000 == 0:
+			m.expire(now + 59*time.Minute + 50*time.Second)
+			fallthrough
+		default:
+			trace = known[random.IntN(traces)]
+		}
+		learn(m, trace, runOf[trace], now)
+	}
+	held := 0
+	for trace, want := range runOf {
+		if run, ok := m.lookup(trace, now); ok {
+			require.Equal(t, want, *run)
+			held++
+		}
+	}
+	assert.Positive(t, held)
+	assert.EqualValues(t, held, m.remembered.Load())
+	assert.Positive(t, m.evictedByAge.Load())
+
+	m.expire(now + time.Hour)
+	for i := range m.shards {
+		for _, runs := range m.shards[i].runs {
+			assert.LessOrEqual(t, len(runs), 1)
+		}
+	}
+}
+
 // TestBytesPerTrace holds the promise of at most 100 bytes a remembered trace. The traces come as
 // they would from requests: with copies of the run ids of their own.
 func TestBytesPerTrace(t *testing.T) {
@@ -122,13 +162,18 @@ func TestBytesPerTrace(t *testing.T) {
 		m := newTraceMemory(100_000, time.Hour)
 		for i := range n {
 			trace := randomTrace(random)
-			m.learn(trace, m.hash(trace), &namedRun{id: benchRun(i % 100)}, 1)
+			learn(m, trace, benchRun(i%100), 1)
 		}
 		perTrace := float64(heapBytes()-before) / float64(n)
 		t.Logf("%d traces of 100 runs: %.1f bytes each", n, perTrace)
 		assert.LessOrEqual(t, perTrace, 100.0)
 		assert.EqualValues(t, n, m.remembered.Load())
 	}
+}
+
+// learn tells m one thing.
+func learn(m *traceMemory, trace pcommon.TraceID, run string, now time.Duration) {
+	m.learn([]lesson{{trace: trace, hash: m.hash(trace)}}, []namedRun{{id: run}}, now)
 }
 
 func heapBytes() int64 {
@@ -138,28 +183,38 @@ func heapBytes() int64 {
 	return int64(stats.HeapAlloc)
 }
 
-// BenchmarkTraceMemory measures what a span costs whose trace is new to a full memory, and one
-// whose trace is known.
+// BenchmarkTraceMemory measures what a trace costs that is new to a full memory, and one that is
+// known, in requests of 50 traces.
 func BenchmarkTraceMemory(b *testing.B) {
+	const inRequest = 50
 	random := rand.New(rand.NewPCG(1, 2))
-	traces := make([]pcommon.TraceID, 1<<18)
+	traces := make([]pcommon.TraceID, inRequest<<12)
 	for i := range traces {
 		traces[i] = randomTrace(random)
 	}
 	for _, tc := range []struct {
 		name   string
 		traces int
-	}{{"new", len(traces)}, {"known", 1 << 16}} {
+	}{{"new", len(traces)}, {"known", inRequest << 10}} {
 		b.Run(tc.name, func(b *testing.B) {
 			m := newTraceMemory(100_000, time.Hour)
-			run := &namedRun{id: "20261201-101500-4711-0a1b2c3d"}
-			for _, trace := range traces[:tc.traces] {
-				m.learn(trace, m.hash(trace), run, 1)
+			runs := []namedRun{{id: "20261201-101500-4711-0a1b2c3d"}}
+			lessons := make([]lesson, inRequest)
+			request := func(i int, now time.Duration) {
+				for k := range lessons {
+					trace := traces[(i*inRequest+k)%tc.traces]
+					lessons[k] = lesson{trace: trace, hash: m.hash(trace)}
+				}
+				m.learn(lessons, runs, now)
+			}
+			for i := range tc.traces / inRequest {
+				request(i, 1)
 			}
 			for i := 0; b.Loop(); i++ {
-				trace := traces[i%tc.traces]
-				m.learn(trace, m.hash(trace), run, 2)
+				request(i, 2)
 			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/inRequest, "ns/trace")
+			b.ReportMetric(0, "ns/op")
 		})
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/consumer/consumererror"
@@ -22,7 +21,7 @@ type runFileExporter struct {
 	cfg      *Config
 	template *tracefile.PathTemplate
 	tell     *telemetry
-	requests sync.Pool
+	requests *requestPool
 	files    *tracefile.Files // nil before start
 
 	name       string
@@ -43,7 +42,7 @@ func newRunFileExporter(set exporter.Settings, cfg *Config) (*runFileExporter, e
 		cfg:      cfg,
 		template: template,
 		tell:     tell,
-		requests: sync.Pool{New: func() any { return newRequest(cfg.MaxLineBytes) }},
+		requests: newRequestPool(cfg.MaxLineBytes),
 	}, nil
 }
 
@@ -98,14 +97,13 @@ func (e *runFileExporter) shutdown(ctx context.Context) error {
 // for a line is permanent; all others are worth a retry, and the retry is written once. Where some
 // files could be written and others not, the error carries the spans of the others.
 func (e *runFileExporter) consumeTraces(ctx context.Context, td ptrace.Traces) error {
-	r := e.requests.Get().(*request)
+	r := e.requests.get()
 	r.split(td, e.template)
 	r.encode(td)
 	r.write(ctx, td, e.files)
 	err := e.outcome(ctx, td, r)
 	if !r.mayBeRead {
-		r.forget()
-		e.requests.Put(r)
+		e.requests.put(r)
 	}
 	return err
 }

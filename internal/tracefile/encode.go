@@ -121,6 +121,9 @@ func (r resources) haveSpans() bool {
 	return false
 }
 
+// Buffered is the size of the buffer that is kept between calls. Unit: bytes.
+func (e *Encoder) Buffered() int { return cap(e.buf) }
+
 // Flattened is the number of values since the last Begin or Encode that were nested too deep for
 // common readers and stand in their line as a string that holds their JSON.
 func (e *Encoder) Flattened() int {
