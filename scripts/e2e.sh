@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 
 if [ "${1:-}" = full ]; then
   export RUNSPAN_E2E=full
-  scripts/jaeger-build.sh >/dev/null
+  scripts/tool-build.sh jaeger >/dev/null
   # Pods of the doctor's tests are network namespaces.
   if [ "$(uname)" = Linux ] && ! command -v ip >/dev/null; then scripts/debian.sh iproute2 >/dev/null; fi
 fi

@@ -65,7 +65,7 @@ func CommandLine(t *testing.T) string {
 	return path
 }
 
-// jaegerBinary returns the path of the Jaeger that scripts/jaeger-build.sh made.
+// jaegerBinary returns the path of the Jaeger that scripts/tool-build.sh jaeger made.
 func jaegerBinary(t *testing.T) string {
 	t.Helper()
 	version := commandOutput(t, filepath.Join(Root(t), "internal", "tools", "jaeger"),
