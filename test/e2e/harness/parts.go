@@ -65,14 +65,14 @@ func CommandLine(t *testing.T) string {
 	return path
 }
 
-// jaegerBinary returns the path of the Jaeger that scripts/tool-build.sh jaeger made.
-func jaegerBinary(t *testing.T) string {
+// Tool returns the path of a program that scripts/tool-build.sh NAME made; cost says how long that takes.
+func Tool(t *testing.T, name, cost string) string {
 	t.Helper()
-	version := commandOutput(t, filepath.Join(Root(t), "internal", "tools", "jaeger"),
-		"go", "list", "-m", "-f", "{{.Version}}", "github.com/jaegertracing/jaeger")
-	path := filepath.Join(cache(t), "jaeger-"+version)
+	version := commandOutput(t, filepath.Join(Root(t), "internal", "tools", name),
+		"go", "list", "-find", "-f", "{{.Module.Version}}", "tool")
+	path := filepath.Join(cache(t), name+"-"+version)
 	if _, err := os.Stat(path); err != nil {
-		Missing(t, "Jaeger", "run `make e2e`, which builds it (8 minutes, once)")
+		Missing(t, name, "run `make e2e`, which builds it ("+cost+", once)")
 	}
 	return path
 }
