@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the end-to-end tests against bin/. `full` builds the slow parts (Jaeger) first and makes a
+# Runs the end-to-end tests against bin/. `full` builds the slow parts (Jaeger, helm, a Kubernetes API server) first and makes a
 # missing part a failure; otherwise what is missing is skipped and listed at the end.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -7,8 +7,9 @@ cd "$(dirname "$0")/.."
 if [ "${1:-}" = full ]; then
   export RUNSPAN_E2E=full
   scripts/tool-build.sh jaeger >/dev/null
-  # Pods of the doctor's tests are network namespaces.
-  if [ "$(uname)" = Linux ] && ! command -v ip >/dev/null; then scripts/debian.sh iproute2 >/dev/null; fi
+  scripts/tool-build.sh jaeger >/dev/null
+  # Parts of the tests of the chart; pods of the doctor's tests are network namespaces.
+  if [ "$(uname)" = Linux ]; then scripts/cluster-parts.sh >/dev/null; fi
 fi
 scripts/producers.sh >/dev/null
 export RUNSPAN_BIN=${RUNSPAN_BIN:-$PWD/bin/otelcol-runspan}

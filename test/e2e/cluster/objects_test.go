@@ -17,6 +17,7 @@ type object struct {
 	Kind     string
 	Metadata struct {
 		Name        string
+		UID         string
 		Annotations map[string]string
 	}
 	Data map[string]string // of a ConfigMap

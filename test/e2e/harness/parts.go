@@ -70,14 +70,15 @@ func Tool(t *testing.T, name, cost string) string {
 	t.Helper()
 	version := commandOutput(t, filepath.Join(Root(t), "internal", "tools", name),
 		"go", "list", "-find", "-f", "{{.Module.Version}}", "tool")
-	path := filepath.Join(cache(t), name+"-"+version)
+	path := filepath.Join(Cache(t), name+"-"+version)
 	if _, err := os.Stat(path); err != nil {
 		Missing(t, name, "run `make e2e`, which builds it ("+cost+", once)")
 	}
 	return path
 }
 
-func cache(t *testing.T) string {
+// Cache returns the folder of what is slow to build or to install.
+func Cache(t *testing.T) string {
 	t.Helper()
 	if dir := os.Getenv("RUNSPAN_CACHE"); dir != "" {
 		return dir
