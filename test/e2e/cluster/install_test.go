@@ -59,6 +59,7 @@ allowVolumeExpansion: true
 			require.Equal(t, 2, k.jobsDone())
 			s.requirePods(t, ns)
 
+			s.bindClaims(t, ns)
 			out, err = s.helm(t, "upgrade", release, chartDir(t), "-n", ns, "--reuse-values", "--timeout", "60s",
 				"--set", "places.persistence.size=3Gi,traces.persistence.size=60Gi")
 			require.NoError(t, err, "larger claims: %s", out)

@@ -82,6 +82,16 @@ func (p *netns) serve(t *testing.T, host, address string) {
 	t.Helper()
 	run(t, "ip", "-n", p.name, "address", "replace", address+"/32", "dev", "eth0")
 	p.node.names[host] = address
+	// The others know the address by the cable of the pod that had it before.
+	for i := range p.node.pods {
+		run(t, "ip", "-n", fmt.Sprintf("%s-%d", p.node.network, i+1), "neigh", "flush", "all")
+	}
+}
+
+// unplug takes the pod off the network for good, and its addresses with it.
+func (p *netns) unplug(t *testing.T) {
+	t.Helper()
+	run(t, "ip", "-n", p.name, "link", "del", "eth0")
 }
 
 // cut takes the pod's cable out; mend plugs it in again.
