@@ -82,7 +82,7 @@ func (n *node) startJaeger(t *testing.T, host string) *netns {
 	writeFiles(t, dir, 0o600, config)
 	p := n.plug(t)
 	p.serve(t, host, "10.96.0.20")
-	harness.Start(t, exec.Command("ip", "netns", "exec", p.name, program, "--config", filepath.Join(dir, "config.yaml")))
+	harness.Start(t, exec.Command("nsenter", "--net=/run/netns/"+p.name, program, "--config", filepath.Join(dir, "config.yaml")))
 	harness.WaitFor(t, 30*time.Second, "Jaeger to be ready", func() error {
 		return p.getOK(t.Context(), "http://"+p.address+":16686/api/services")
 	})

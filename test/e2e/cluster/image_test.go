@@ -3,6 +3,7 @@
 package cluster
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,9 +25,10 @@ var image struct {
 	said string
 }
 
-const (
-	imageName      = "localhost/runspan-e2e"
-	imageContainer = "runspan-e2e"
+// Names of this process's own: two may run at once.
+var (
+	imageName      = fmt.Sprintf("localhost/runspan-e2e-%d", os.Getpid())
+	imageContainer = fmt.Sprintf("runspan-e2e-%d", os.Getpid())
 )
 
 // imageRoot builds the image with scripts/image.sh and buildah and returns its root file system.
@@ -41,7 +43,6 @@ func imageRoot(t *testing.T) string {
 		if image.root, image.said, image.err = output(cmd); image.err != nil {
 			return
 		}
-		_ = exec.Command("buildah", "rm", imageContainer).Run() // of a run that was killed
 		if _, image.said, image.err = output(exec.Command("buildah", "from", "--name", imageContainer, imageName+":test-"+runtime.GOARCH)); image.err != nil {
 			return
 		}

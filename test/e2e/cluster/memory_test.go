@@ -98,22 +98,20 @@ func median(values []int) int {
 // memoryCgroup makes a cgroup with a memory limit, version 2 or 1, whichever may be made here.
 func memoryCgroup(t *testing.T, bytes int) string {
 	t.Helper()
-	var tried error
-	for _, v := range []struct{ parent, limit string }{
-		{"/sys/fs/cgroup", "memory.max"},
-		{"/sys/fs/cgroup/memory", "memory.limit_in_bytes"},
-	} {
-		dir := filepath.Join(v.parent, fmt.Sprintf("runspan-%d", os.Getpid()))
-		if tried = os.Mkdir(dir, 0o755); tried != nil {
-			continue
-		}
-		t.Cleanup(func() { _ = os.Remove(dir) })
-		if tried = os.WriteFile(filepath.Join(dir, v.limit), []byte(strconv.Itoa(bytes)), 0o600); tried == nil {
-			return dir
-		}
+	parent, file := "/sys/fs/cgroup/memory", "memory.limit_in_bytes"
+	if _, err := os.Stat("/sys/fs/cgroup/cgroup.controllers"); err == nil {
+		parent, file = "/sys/fs/cgroup", "memory.max"
 	}
-	harness.Missing(t, "a memory cgroup ("+tried.Error()+")", "run the tests where cgroups may be made")
-	return ""
+	dir := filepath.Join(parent, fmt.Sprintf("runspan-%d", os.Getpid()))
+	err := os.Mkdir(dir, 0o755)
+	if err == nil {
+		t.Cleanup(func() { _ = os.Remove(dir) })
+		err = os.WriteFile(filepath.Join(dir, file), []byte(strconv.Itoa(bytes)), 0o600)
+	}
+	if err != nil {
+		harness.Missing(t, "a memory cgroup ("+err.Error()+")", "run the tests where cgroups may be made")
+	}
+	return dir
 }
 
 // killed returns how many processes of the cgroup were ended for its limit.

@@ -156,7 +156,7 @@ func (p *pod) command(t *testing.T, name, cgroup string) *exec.Cmd {
 	}
 	line(`exec env -i "$@"`)
 
-	args := []string{"netns", "exec", p.name, "unshare", "--mount", "--propagation", "private", "sh", "-c", s.String(), "sh"}
+	args := []string{"--net=/run/netns/" + p.name, "unshare", "--mount", "--propagation", "private", "sh", "-c", s.String(), "sh"}
 	environment := p.environment(t, c)
 	for key, value := range environment {
 		args = append(args, key+"="+value)
@@ -166,7 +166,7 @@ func (p *pod) command(t *testing.T, name, cgroup string) *exec.Cmd {
 	for _, arg := range append(append([]string{}, c.Command...), c.Args...) {
 		args = append(args, expand(arg, environment))
 	}
-	return exec.Command("ip", args...)
+	return exec.Command("nsenter", args...)
 }
 
 // environment returns the container's variables.
