@@ -3,7 +3,8 @@
 # the path of the program. The version is the one in its go.mod; the first time on two cores:
 #   jaeger          8 minutes
 #   kube-apiserver  8 minutes
-#   helm            2 minutes
+#   helm            4 minutes
+#   cyclonedx-gomod 1 minute
 set -euo pipefail
 name=$1
 cd "$(dirname "$0")/../internal/tools/$name"
