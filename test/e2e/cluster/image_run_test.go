@@ -96,17 +96,13 @@ func TestTerminate(t *testing.T) {
 			stop := s.load(t, 8, 50, 50*time.Millisecond)
 			for range want.rounds {
 				c := d.start(t, "")
-				before, _ := s.got()
-				require.Eventually(t, func() bool {
-					now, _ := s.got()
-					return len(now) > len(before)+2000
-				}, 30*time.Second, 20*time.Millisecond)
+				before := s.count()
+				require.Eventually(t, func() bool { return s.count() > before+2000 }, 30*time.Second, 20*time.Millisecond)
 				c.stop(t)
 				c.unplug(t)
 			}
 			stop()
-			keys, refused := s.got()
-			t.Logf("%d spans acknowledged, %d requests refused", len(keys), refused)
+			t.Logf("%d spans acknowledged, %d requests refused", s.count(), s.refusals())
 			s.requireWritten(t, d.file(t, want.file))
 
 			info, err := os.Stat(d.file(t, want.file))

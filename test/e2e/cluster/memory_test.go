@@ -50,7 +50,7 @@ func TestMemory_Flat(t *testing.T) {
 	}
 	rate := float64(s.count()-sent) / time.Since(begin).Seconds()
 	stop()
-	_, refused := s.got()
+	refused := s.refusals()
 	c.stop(t)
 
 	third := len(own) / 3

@@ -47,6 +47,7 @@ type podSpec struct {
 	} `yaml:"securityContext"`
 	TerminationGracePeriodSeconds int `yaml:"terminationGracePeriodSeconds"`
 	Containers                    []container
+	InitContainers                []container `yaml:"initContainers"`
 	Volumes                       []volume
 }
 
@@ -60,6 +61,9 @@ type container struct {
 		Value     string
 		ValueFrom struct {
 			SecretKeyRef struct{ Name, Key string } `yaml:"secretKeyRef"`
+			FieldRef     struct {
+				FieldPath string `yaml:"fieldPath"`
+			} `yaml:"fieldRef"`
 		} `yaml:"valueFrom"`
 	}
 	VolumeMounts []struct {
@@ -71,7 +75,9 @@ type container struct {
 		Limits struct{ Memory string }
 	}
 	SecurityContext struct {
-		ReadOnlyRootFilesystem bool `yaml:"readOnlyRootFilesystem"`
+		RunAsUser              uint32 `yaml:"runAsUser"`
+		RunAsGroup             uint32 `yaml:"runAsGroup"`
+		ReadOnlyRootFilesystem bool   `yaml:"readOnlyRootFilesystem"`
 	} `yaml:"securityContext"`
 }
 
@@ -91,9 +97,11 @@ type volume struct {
 // container returns a container by its name.
 func (p *podSpec) container(t *testing.T, name string) *container {
 	t.Helper()
-	for i := range p.Containers {
-		if p.Containers[i].Name == name {
-			return &p.Containers[i]
+	for _, of := range [][]container{p.InitContainers, p.Containers} {
+		for i := range of {
+			if of[i].Name == name {
+				return &of[i]
+			}
 		}
 	}
 	require.Failf(t, "no such container", "%s", name)

@@ -3,6 +3,7 @@
 package cluster
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"os"
@@ -122,6 +123,8 @@ func (p *pod) command(t *testing.T, name, cgroup string) *exec.Cmd {
 	c := p.spec.container(t, name)
 	require.True(t, c.SecurityContext.ReadOnlyRootFilesystem, "readOnlyRootFilesystem")
 	user := p.spec.SecurityContext
+	user.RunAsUser = cmp.Or(c.SecurityContext.RunAsUser, user.RunAsUser)
+	user.RunAsGroup = cmp.Or(c.SecurityContext.RunAsGroup, user.RunAsGroup)
 	require.NotZero(t, user.RunAsUser)
 
 	// Folders to mount on, laid over the image's, as a container runtime makes them.
@@ -178,6 +181,9 @@ func (p *pod) environment(t *testing.T, c *container) map[string]string {
 		if ref := e.ValueFrom.SecretKeyRef; ref.Name != "" {
 			require.Containsf(t, p.storage.secrets[ref.Name], ref.Key, "secret %s", ref.Name)
 			value = p.storage.secrets[ref.Name][ref.Key]
+		}
+		if e.ValueFrom.FieldRef.FieldPath == "status.podIP" {
+			value = p.address
 		}
 		values[e.Name] = expand(value, values)
 	}

@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -160,11 +161,18 @@ func (s *sender) load(t *testing.T, goroutines, spans int, pause time.Duration) 
 	return stop
 }
 
-// got returns what was acknowledged so far, and how many requests were not.
-func (s *sender) got() (keys []string, refused int) {
+// keys returns which spans were acknowledged so far.
+func (s *sender) keys() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return append([]string{}, s.acknowledged...), s.refused
+	return slices.Clone(s.acknowledged)
+}
+
+// refusals returns how many requests were not acknowledged so far.
+func (s *sender) refusals() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.refused
 }
 
 // forget makes the sender remember only how many spans were acknowledged, for long runs.
@@ -181,8 +189,8 @@ func (s *sender) count() int {
 	return s.total
 }
 
-// requireWritten fails the test when an acknowledged span is not in the file or its closed segments.
-func (s *sender) requireWritten(t *testing.T, file string) {
+// missing returns an error when an acknowledged span is not in the file or its closed segments.
+func (s *sender) missing(t *testing.T, file string) error {
 	t.Helper()
 	files, err := filepath.Glob(strings.TrimSuffix(file, ".jsonl") + "*.jsonl")
 	require.NoError(t, err)
@@ -192,7 +200,7 @@ func (s *sender) requireWritten(t *testing.T, file string) {
 			there[span.Key()] = true
 		}
 	}
-	keys, _ := s.got()
+	keys := s.keys()
 	require.NotEmpty(t, keys)
 	missing := 0
 	for _, key := range keys {
@@ -200,7 +208,15 @@ func (s *sender) requireWritten(t *testing.T, file string) {
 			missing++
 		}
 	}
-	require.Zerof(t, missing, "of %d acknowledged spans are missing", len(keys))
+	if missing > 0 {
+		return fmt.Errorf("%d of %d acknowledged spans are missing", missing, len(keys))
+	}
+	return nil
+}
+
+func (s *sender) requireWritten(t *testing.T, file string) {
+	t.Helper()
+	require.NoError(t, s.missing(t, file))
 }
 
 // connects reports whether a TCP connection can be made from within the pod.
