@@ -26,7 +26,6 @@ type deployment struct {
 	node    *node
 	objects objects
 	storage storage
-	pods    int
 }
 
 // deploy makes the volumes for a rendering.
@@ -74,8 +73,13 @@ type collectorPod struct {
 // start starts the collector of a new pod and waits until its readiness probe succeeds.
 func (d *deployment) start(t *testing.T, cgroup string) *collectorPod {
 	t.Helper()
+	return d.startAt(t, serviceHost, cgroup)
+}
+
+func (d *deployment) startAt(t *testing.T, host, cgroup string) *collectorPod {
+	t.Helper()
 	p := d.node.pod(t, *d.collectorSpec(t), d.storage)
-	p.serve(t, serviceHost, serviceAddress)
+	p.serve(t, host, serviceAddress)
 	c := &collectorPod{pod: p, Process: p.start(t, "collector", cgroup)}
 	harness.WaitFor(t, 30*time.Second, "the collector to be ready", func() error {
 		select {

@@ -43,7 +43,7 @@ allowVolumeExpansion: true
 		t.Run(example, func(t *testing.T) {
 			ns := "case-" + example
 			s.namespace(t, ns)
-			k := s.kubelet(t, n, ns)
+			k := s.kubelet(t, n, ns, testSecrets)
 			s.makeSecrets(t, ns)
 
 			out, err := s.helm(t, "install", release, chartDir(t), "-n", ns, "--values", valuesOf(t, example), "--timeout", "60s")
@@ -90,7 +90,7 @@ func TestBadConfig(t *testing.T) {
 	n := newNode(t)
 	ns := "bad-config"
 	s.namespace(t, ns)
-	k := s.kubelet(t, n, ns)
+	k := s.kubelet(t, n, ns, testSecrets)
 
 	out, err := s.helm(t, "install", release, chartDir(t), "-n", ns, "--timeout", "60s")
 	require.NoError(t, err, out)
@@ -145,17 +145,22 @@ func TestMisspeltFields(t *testing.T) {
 	}
 }
 
-// kubelet runs the Jobs of a namespace, in the image, and says in their status how they ended.
+// kubelet runs the Jobs and the bare Pods (helm test) of a namespace, in the image, and says in their status
+// how they ended.
 type kubelet struct {
+	node      *node
+	namespace string
+	secrets   map[string]map[string]string
+
 	mu   sync.Mutex
-	done int
+	jobs int
 	log  string
 }
 
 func (k *kubelet) jobsDone() int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.done
+	return k.jobs
 }
 
 func (k *kubelet) lastLog() string {
@@ -164,15 +169,28 @@ func (k *kubelet) lastLog() string {
 	return k.log
 }
 
-func (s *apiServer) kubelet(t *testing.T, n *node, ns string) *kubelet {
+func (s *apiServer) kubelet(t *testing.T, n *node, ns string, secrets map[string]map[string]string) *kubelet {
 	t.Helper()
-	k := &kubelet{}
+	k := &kubelet{node: n, namespace: ns, secrets: secrets}
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() {
 		seen := map[string]bool{}
 		for ctx.Err() == nil {
-			s.runJobs(t, n, ns, k, seen)
+			for _, kind := range []string{"/apis/batch/v1/namespaces/" + ns + "/jobs", "/api/v1/namespaces/" + ns + "/pods"} {
+				var list struct{ Items []object }
+				if !s.get(t, kind, &list) {
+					continue
+				}
+				for _, o := range list.Items {
+					// The pods that requirePods makes are only looked at.
+					if seen[o.Metadata.UID] || o.Metadata.Annotations["helm.sh/hook"] == "" {
+						continue
+					}
+					seen[o.Metadata.UID] = true
+					s.runToEnd(t, k, kind, &o)
+				}
+			}
 			select {
 			case <-ctx.Done():
 			case <-time.After(100 * time.Millisecond):
@@ -186,46 +204,56 @@ func (s *apiServer) kubelet(t *testing.T, n *node, ns string) *kubelet {
 	return k
 }
 
-func (s *apiServer) runJobs(t *testing.T, n *node, ns string, k *kubelet, seen map[string]bool) {
-	var jobs struct{ Items []object }
-	if !assert.True(t, s.get(t, "/apis/batch/v1/namespaces/"+ns+"/jobs", &jobs)) {
-		return
+// runToEnd runs the pod of a Job or a Pod and patches its status.
+func (s *apiServer) runToEnd(t *testing.T, k *kubelet, path string, o *object) {
+	isJob := strings.HasSuffix(path, "/jobs")
+	o.Kind = "Pod"
+	if isJob {
+		o.Kind = "Job"
 	}
-	for _, job := range jobs.Items {
-		if seen[job.Metadata.UID] {
-			continue
-		}
-		seen[job.Metadata.UID] = true
-		st := storage{secrets: testSecrets}
-		for _, name := range s.names(t, "/api/v1/namespaces/"+ns+"/configmaps") {
-			var config object
-			if s.get(t, "/api/v1/namespaces/"+ns+"/configmaps/"+name, &config) {
-				config.Kind = "ConfigMap"
-				st.configs = append(st.configs, config)
-			}
-		}
-		p := n.pod(t, job.Spec.Template.Spec, st)
-		code, log := p.run(t, job.Spec.Template.Spec.Containers[0].Name, 30*time.Second)
-		now := time.Now().UTC().Format(time.RFC3339)
-		condition := func(kind, reason string) map[string]string {
-			return map[string]string{"type": kind, "status": "True", "reason": reason, "message": log, "lastProbeTime": now, "lastTransitionTime": now}
-		}
-		status := map[string]any{"startTime": now, "succeeded": 1, "completionTime": now, "conditions": []any{
+	spec := o.pod()
+	p := k.node.pod(t, spec, storage{secrets: k.secrets, configs: s.configMaps(t, k.namespace)})
+	code, log := p.run(t, spec.Containers[0].Name, time.Minute)
+	k.mu.Lock()
+	if isJob {
+		k.jobs++
+	}
+	k.log = log
+	k.mu.Unlock()
+
+	now := time.Now().UTC().Format(time.RFC3339)
+	condition := func(kind, reason string) map[string]string {
+		return map[string]string{"type": kind, "status": "True", "reason": reason, "lastProbeTime": now, "lastTransitionTime": now}
+	}
+	var status map[string]any
+	switch {
+	case isJob && code == 0:
+		status = map[string]any{"startTime": now, "succeeded": 1, "completionTime": now, "conditions": []any{
 			condition("SuccessCriteriaMet", "CompletionsReached"), condition("Complete", "CompletionsReached"),
 		}}
-		if code != 0 {
-			status = map[string]any{"startTime": now, "failed": 1, "conditions": []any{
-				condition("FailureTarget", "BackoffLimitExceeded"), condition("Failed", "BackoffLimitExceeded"),
-			}}
-		}
-		k.mu.Lock()
-		k.done++
-		k.log = log
-		k.mu.Unlock()
-		_, err := s.do(http.MethodPatch, "/apis/batch/v1/namespaces/"+ns+"/jobs/"+job.Metadata.Name+"/status",
-			"application/merge-patch+json", mustJSON(t, map[string]any{"status": status}))
-		assert.NoError(t, err)
+	case isJob:
+		status = map[string]any{"startTime": now, "failed": 1, "conditions": []any{
+			condition("FailureTarget", "BackoffLimitExceeded"), condition("Failed", "BackoffLimitExceeded"),
+		}}
+	case code == 0:
+		status = map[string]any{"phase": "Succeeded"}
+	default:
+		status = map[string]any{"phase": "Failed"}
 	}
+	_, err := s.do(http.MethodPatch, path+"/"+o.Metadata.Name+"/status",
+		"application/merge-patch+json", mustJSON(t, map[string]any{"status": status}))
+	assert.NoError(t, err)
+}
+
+// configMaps returns those of a namespace.
+func (s *apiServer) configMaps(t *testing.T, ns string) objects {
+	t.Helper()
+	var list struct{ Items []object }
+	require.True(t, s.get(t, "/api/v1/namespaces/"+ns+"/configmaps", &list))
+	for i := range list.Items {
+		list.Items[i].Kind = "ConfigMap"
+	}
+	return list.Items
 }
 
 // names returns the names of the objects at a path of the API.
