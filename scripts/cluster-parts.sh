@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Gets what the end-to-end tests of the chart and the image need: helm and a Kubernetes API server
+# Gets what the end-to-end tests of the chart, the image and the release need: helm and a Kubernetes API server
 # (built once), etcd and buildah (Debian's), and Prometheus' definition of a ServiceMonitor.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -8,6 +8,7 @@ cache=${RUNSPAN_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/runspan}
 scripts/debian.sh etcd-server buildah iproute2 ca-certificates
 scripts/tool-build.sh helm >/dev/null
 scripts/tool-build.sh kube-apiserver >/dev/null
+scripts/tool-build.sh cyclonedx-gomod >/dev/null
 
 module=github.com/prometheus-operator/prometheus-operator@v0.85.0
 definition=$cache/servicemonitors.yaml

@@ -30,7 +30,7 @@ for platform in ${RELEASE_PLATFORMS:-linux/amd64 linux/arm64 darwin/amd64 darwin
       -output "$dist/${program}_${version}_${os}_${arch}.cdx.json" "$folder/$program" 2>/dev/null
   done
 done
-DIST=$dist scripts/chart.sh >&2
+"$(scripts/tool-build.sh helm)" package charts/runspan --destination "$dist" >&2
 
 # The section of this version, or of what is not released yet.
 section=$(grep -qE "^## \[?${version//./\\.}\b" CHANGELOG.md && echo "$version" || echo Unreleased)

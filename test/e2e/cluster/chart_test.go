@@ -188,7 +188,10 @@ func TestRefusals(t *testing.T) {
 		"{backends: fanout, jaeger: {enabled: true}, fanout: {queueBytes: 1Gi}}":            "places.persistence.size",
 	} {
 		_, complaint, err := tryRender(t, values)
-		assert.Error(t, err, values)
+		if err == nil {
+			t.Errorf("%s: accepted", values)
+			continue
+		}
 		assert.Contains(t, complaint, said, values)
 	}
 }

@@ -109,7 +109,7 @@ func TestTerminate(t *testing.T) {
 			require.NoError(t, err)
 			owner, _ := info.Sys().(*syscall.Stat_t)
 			require.EqualValues(t, 10001, owner.Uid)
-			require.EqualValues(t, d.collectorSpec(t).SecurityContext.FSGroup, owner.Gid, "the group of the volume")
+			require.Equal(t, d.collectorSpec(t).SecurityContext.FSGroup, owner.Gid, "the group of the volume")
 			require.EqualValues(t, 0o044, info.Mode().Perm()&0o044, "readers are others")
 		})
 	}

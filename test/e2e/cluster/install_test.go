@@ -206,6 +206,7 @@ func (s *apiServer) kubelet(t *testing.T, n *node, ns string, secrets map[string
 
 // runToEnd runs the pod of a Job or a Pod and patches its status.
 func (s *apiServer) runToEnd(t *testing.T, k *kubelet, path string, o *object) {
+	t.Helper()
 	isJob := strings.HasSuffix(path, "/jobs")
 	o.Kind = "Pod"
 	if isJob {

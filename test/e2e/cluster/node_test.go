@@ -40,10 +40,10 @@ func newNode(t *testing.T) *node {
 	}
 	n := &node{root: imageRoot(t), dir: harness.WorldTempDir(t), names: map[string]string{}}
 	n.network = fmt.Sprintf("runspan-%d-%d", os.Getpid(), nodes.Add(1))
-	run(t, "ip", "netns", "add", n.network)
-	t.Cleanup(func() { run(t, "ip", "netns", "del", n.network) })
-	run(t, "ip", "-n", n.network, "link", "add", "switch", "type", "bridge")
-	run(t, "ip", "-n", n.network, "link", "set", "switch", "up")
+	ip(t, "netns", "add", n.network)
+	t.Cleanup(func() { ip(t, "netns", "del", n.network) })
+	ip(t, "-n", n.network, "link", "add", "switch", "type", "bridge")
+	ip(t, "-n", n.network, "link", "set", "switch", "up")
 	return n
 }
 
@@ -65,14 +65,14 @@ func (n *node) plug(t *testing.T) *netns {
 		cable:   fmt.Sprintf("pod%d", n.pods),
 		node:    n,
 	}
-	run(t, "ip", "netns", "add", p.name)
-	t.Cleanup(func() { run(t, "ip", "netns", "del", p.name) })
-	run(t, "ip", "-n", n.network, "link", "add", p.cable, "type", "veth", "peer", "name", "eth0", "netns", p.name)
-	run(t, "ip", "-n", n.network, "link", "set", p.cable, "master", "switch", "up")
-	run(t, "ip", "-n", p.name, "link", "set", "lo", "up")
-	run(t, "ip", "-n", p.name, "address", "add", p.address+"/16", "dev", "eth0")
-	run(t, "ip", "-n", p.name, "link", "set", "eth0", "up")
-	run(t, "ip", "-n", p.name, "route", "add", "10.96.0.0/16", "dev", "eth0")
+	ip(t, "netns", "add", p.name)
+	t.Cleanup(func() { ip(t, "netns", "del", p.name) })
+	ip(t, "-n", n.network, "link", "add", p.cable, "type", "veth", "peer", "name", "eth0", "netns", p.name)
+	ip(t, "-n", n.network, "link", "set", p.cable, "master", "switch", "up")
+	ip(t, "-n", p.name, "link", "set", "lo", "up")
+	ip(t, "-n", p.name, "address", "add", p.address+"/16", "dev", "eth0")
+	ip(t, "-n", p.name, "link", "set", "eth0", "up")
+	ip(t, "-n", p.name, "route", "add", "10.96.0.0/16", "dev", "eth0")
 	return p
 }
 
@@ -80,29 +80,29 @@ func (n *node) plug(t *testing.T) *netns {
 // Service with one pod. The pod that had it before must be gone.
 func (p *netns) serve(t *testing.T, host, address string) {
 	t.Helper()
-	run(t, "ip", "-n", p.name, "address", "replace", address+"/32", "dev", "eth0")
+	ip(t, "-n", p.name, "address", "replace", address+"/32", "dev", "eth0")
 	p.node.names[host] = address
 	// The others know the address by the cable of the pod that had it before.
 	for i := range p.node.pods {
-		run(t, "ip", "-n", fmt.Sprintf("%s-%d", p.node.network, i+1), "neigh", "flush", "all")
+		ip(t, "-n", fmt.Sprintf("%s-%d", p.node.network, i+1), "neigh", "flush", "all")
 	}
 }
 
 // unplug takes the pod off the network for good, and its addresses with it.
 func (p *netns) unplug(t *testing.T) {
 	t.Helper()
-	run(t, "ip", "-n", p.name, "link", "del", "eth0")
+	ip(t, "-n", p.name, "link", "del", "eth0")
 }
 
 // cut takes the pod's cable out; mend plugs it in again.
 func (p *netns) cut(t *testing.T) {
 	t.Helper()
-	run(t, "ip", "-n", p.node.network, "link", "set", p.cable, "down")
+	ip(t, "-n", p.node.network, "link", "set", p.cable, "down")
 }
 
 func (p *netns) mend(t *testing.T) {
 	t.Helper()
-	run(t, "ip", "-n", p.node.network, "link", "set", p.cable, "up")
+	ip(t, "-n", p.node.network, "link", "set", p.cable, "up")
 }
 
 // dial connects from within the pod's network, to an address or to a name that the node knows.
@@ -150,9 +150,9 @@ func (n *node) hosts(t *testing.T) string {
 	return path
 }
 
-// run runs a command that has nothing to say when all is well.
-func run(t *testing.T, name string, args ...string) {
+// ip runs the command ip.
+func ip(t *testing.T, args ...string) {
 	t.Helper()
-	out, err := exec.Command(name, args...).CombinedOutput()
-	require.NoErrorf(t, err, "%s %s: %s", name, strings.Join(args, " "), out)
+	out, err := exec.Command("ip", args...).CombinedOutput()
+	require.NoErrorf(t, err, "ip %s: %s", strings.Join(args, " "), out)
 }
