@@ -25,8 +25,13 @@ help: ## Show this list.
 		/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
-build: ## Build bin/otelcol-runspan and bin/runspan: one static file each, no C.
-	$(GO_BUILD) -o bin/ ./cmd/...
+build: binaries ## Build bin/otelcol-runspan and bin/runspan: one static file each, no C.
+
+# For the image and the release too: into BIN, for GOOS and GOARCH.
+BIN ?= bin
+.PHONY: binaries
+binaries:
+	$(GO_BUILD) -o $(BIN)/ ./cmd/...
 
 .PHONY: run
 run: build ## Build and start the collector of configs/local.yaml (Ctrl-C ends it).
@@ -77,3 +82,17 @@ bench: build ## Measure speed and memory of the real binary; prints a table of r
 .PHONY: bench-check
 bench-check: build ## Fail where a recorded ratio is missed by more than the measured spread.
 	go run ./test/bench -check
+
+##@ Give it away
+
+.PHONY: image
+image: ## Build the image for amd64 and arm64 with docker or buildah (IMAGE, IMAGE_ARCHES, IMAGE_PUSH=true).
+	scripts/image.sh
+
+.PHONY: chart
+chart: ## Check the chart, render its examples anew and pack it into dist/.
+	scripts/chart.sh
+
+.PHONY: release
+release: ## Make dist/: archives for linux and darwin, checksums, an SBOM, the chart, notes from CHANGELOG.md.
+	scripts/release.sh

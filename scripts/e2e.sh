@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# Runs the end-to-end tests against bin/. `full` builds the slow parts (Jaeger) first and makes a
-# missing part a failure; otherwise what is missing is skipped and listed at the end.
+# Runs the end-to-end tests against bin/. `full` builds the slow parts (Jaeger, helm, a Kubernetes API
+# server) first and makes a missing part a failure; otherwise what is missing is skipped and listed at
+# the end.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 if [ "${1:-}" = full ]; then
   export RUNSPAN_E2E=full
-  scripts/jaeger-build.sh >/dev/null
-  # Pods of the doctor's tests are network namespaces.
-  if [ "$(uname)" = Linux ] && ! command -v ip >/dev/null; then scripts/debian.sh iproute2 >/dev/null; fi
+  scripts/tool-build.sh jaeger >/dev/null
+  # Parts of the tests of the chart; pods of the doctor's tests are network namespaces.
+  if [ "$(uname)" = Linux ]; then scripts/cluster-parts.sh >/dev/null; fi
   # The page's browser; the font is for Chinese text in its screenshots.
   scripts/debian.sh chromium fonts-droid-fallback
 fi

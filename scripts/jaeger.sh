@@ -3,6 +3,6 @@
 # for those take Jaeger's own image or release with the same ports.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-program=$(scripts/jaeger-build.sh)
+program=$(scripts/tool-build.sh jaeger)
 echo "Jaeger: OTLP on 127.0.0.1:14317 (gRPC) and :14318 (HTTP), query API on http://127.0.0.1:16686/api" >&2
 exec "$program" --config internal/tools/jaeger/jaeger.yaml

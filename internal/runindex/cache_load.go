@@ -141,10 +141,10 @@ func (l *loader) loadTraces() error {
 		if err != nil {
 			return err
 		}
-		if len(data) == 0 || len(data)%traceBytes != 0 {
+		if len(data) == 0 || len(data)%cachedTraceBytes != 0 {
 			return fmt.Errorf("%w: traces are missing", errCacheDamaged)
 		}
-		for e := range slices.Chunk(data, traceBytes) {
+		for e := range slices.Chunk(data, cachedTraceBytes) {
 			if t.addEntry(traceOf(e)) {
 				counted[traceOf(e).run]++
 			}
@@ -164,7 +164,7 @@ func (l *loader) loadTraces() error {
 		return fmt.Errorf("%w: %d traces, not %d", errCacheDamaged, t.count(), l.from.Traces)
 	}
 	t.keepFresh(true)
-	for e := range slices.Chunk(last, traceBytes) {
+	for e := range slices.Chunk(last, cachedTraceBytes) {
 		t.fresh = append(t.fresh, traceOf(e))
 	}
 	return nil

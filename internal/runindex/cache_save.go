@@ -155,8 +155,8 @@ func (c *cache) deleteLines(w *cacheWrite, number uint32, was savedLines, now in
 }
 
 const (
-	traceBytes  = 16
-	chunkTraces = cacheChunk / traceBytes
+	cachedTraceBytes  = 16
+	chunkTraces = cacheChunk / cachedTraceBytes
 
 	// mostFreshTraces bounds the memory of those that are not in the cache yet: 8 MB.
 	mostFreshTraces = 512 << 10
@@ -173,7 +173,7 @@ func (c *cache) prepareTraces(w *cacheWrite, t *traceTable) {
 	chunk := w.saved.traces
 	for from := 0; from < len(t.fresh); from += chunkTraces {
 		part := t.fresh[from:min(from+chunkTraces, len(t.fresh))]
-		data := make([]byte, 0, len(part)*traceBytes)
+		data := make([]byte, 0, len(part)*cachedTraceBytes)
 		for _, e := range part {
 			data = binary.BigEndian.AppendUint64(data, e.trace)
 			data = binary.BigEndian.AppendUint32(data, e.run)

@@ -33,7 +33,7 @@ func StartJaeger(t *testing.T) *Jaeger {
 func StartJaegerAt(t *testing.T, otlp string, others []string) *Jaeger {
 	t.Helper()
 	j := &Jaeger{OTLP: otlp, Legacy: others[3], Query: others[0]}
-	cmd := exec.Command(jaegerBinary(t), "--config",
+	cmd := exec.Command(Tool(t, "jaeger", "8 minutes"), "--config",
 		filepath.Join(Root(t), "internal", "tools", "jaeger", "jaeger.yaml"))
 	cmd.Env = append(os.Environ(),
 		"JAEGER_OTLP_GRPC="+j.OTLP,

@@ -65,19 +65,19 @@ func CommandLine(t *testing.T) string {
 	return path
 }
 
-// jaegerBinary returns the path of the Jaeger that scripts/jaeger-build.sh made.
-func jaegerBinary(t *testing.T) string {
+// Tool returns the path of a program that scripts/tool-build.sh NAME made; cost says how long that takes.
+func Tool(t *testing.T, name, cost string) string {
 	t.Helper()
-	version := commandOutput(t, filepath.Join(Root(t), "internal", "tools", "jaeger"),
-		"go", "list", "-m", "-f", "{{.Version}}", "github.com/jaegertracing/jaeger")
-	path := filepath.Join(Cache(t), "jaeger-"+version)
+	version := commandOutput(t, filepath.Join(Root(t), "internal", "tools", name),
+		"go", "list", "-find", "-f", "{{.Module.Version}}", "tool")
+	path := filepath.Join(Cache(t), name+"-"+version)
 	if _, err := os.Stat(path); err != nil {
-		Missing(t, "Jaeger", "run `make e2e`, which builds it (8 minutes, once)")
+		Missing(t, name, "run `make e2e`, which builds it ("+cost+", once)")
 	}
 	return path
 }
 
-// Cache returns the folder for what is slow to make, outside the tree.
+// Cache returns the folder of what is slow to build or to install.
 func Cache(t *testing.T) string {
 	t.Helper()
 	if dir := os.Getenv("RUNSPAN_CACHE"); dir != "" {

@@ -1,0 +1,2 @@
+// Package release holds the end-to-end test of what `make release` makes.
+package release
