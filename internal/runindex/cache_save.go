@@ -155,8 +155,8 @@ func (c *cache) deleteLines(w *cacheWrite, number uint32, was savedLines, now in
 }
 
 const (
-	cachedTraceBytes  = 16
-	chunkTraces = cacheChunk / cachedTraceBytes
+	cachedTraceBytes = 16
+	chunkTraces      = cacheChunk / cachedTraceBytes
 
 	// mostFreshTraces bounds the memory of those that are not in the cache yet: 8 MB.
 	mostFreshTraces = 512 << 10
