@@ -48,7 +48,7 @@ func TestFromAnEmptyPageToASpan(t *testing.T) {
 
 	// Nothing there: the page says what to type, and what the server waits for.
 	p.waitText("OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318")
-	p.waitText("runspan exec")
+	p.waitText("runspan exec --endpoint http://127.0.0.1:4317 ")
 	p.screenshot("empty")
 
 	// The first span shows up by itself.

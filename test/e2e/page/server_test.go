@@ -53,6 +53,18 @@ func TestServerRestarted(t *testing.T) {
 	p := openTab(t, address, "/run?run=again")
 	p.wait(`document.querySelectorAll(".traces tbody tr").length === 1`)
 
+	// "2 s ago" goes on while answers are unchanged. The next change is that the run ends to be live,
+	// half a minute later.
+	since := `document.querySelector(".run-side time").textContent`
+	p.wait(`/^\d+ s ago$/.test(` + since + `)`)
+	seen := eval[string](p, since)
+	harness.WaitFor(t, 10*time.Second, "the time since the last span to go on", func() error {
+		if eval[string](p, since) == seen {
+			return assert.AnError
+		}
+		return nil
+	})
+
 	p.expectFailures(true) // nobody answers
 	server.Kill()
 	p.waitText("The server does not answer.")

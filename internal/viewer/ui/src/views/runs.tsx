@@ -170,7 +170,8 @@ function FirstRun({ answer }: { answer: Runs }): JSX.Element {
     "export OTEL_SERVICE_NAME=trainer",
     "export OTEL_RESOURCE_ATTRIBUTES=run.id=my-first-run",
   ].join("\n");
-  const wrapped = "runspan exec --service-name trainer -- python train.py";
+  // Without an endpoint it would start a collector of its own, whose file is none of this page's.
+  const wrapped = `runspan exec --endpoint http://${host}:4317 --service-name trainer -- python train.py`;
   return (
     <div class="first-run">
       <div class="waiting">
