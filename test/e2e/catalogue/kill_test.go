@@ -19,10 +19,10 @@ import (
 	"github.com/runspan/runspan/test/simulation"
 )
 
-// kills is 4, and 20 with RUNSPAN_E2E=full.
+// kills is 4, and 10 with RUNSPAN_E2E=full.
 func kills() int {
 	if os.Getenv("RUNSPAN_E2E") == "full" {
-		return 20
+		return 10
 	}
 	return 4
 }
@@ -184,7 +184,7 @@ func TestKill(t *testing.T) {
 			answers := []int{stopInside(), stopBeside()}
 
 			f := readFiles(t, dir, runs)
-			spans, twice, files1 := 0, 0, 0
+			spans, twice, fileCount := 0, 0, 0
 			for _, run := range runs {
 				for _, sp := range run.Spans() {
 					copies := f.copies[keyOf(sp)]
@@ -197,12 +197,12 @@ func TestKill(t *testing.T) {
 			}
 			require.NoError(t, filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
 				if filepath.Ext(path) == ".jsonl" {
-					files1++
+					fileCount++
 				}
 				return err
 			}))
 			t.Logf("%d runs, %d spans, %d of them there more often than sent, in %d files; %v answers meanwhile",
-				len(runs), spans, twice, files1, answers)
+				len(runs), spans, twice, fileCount, answers)
 			for name, a := range map[string]*api{"inside": inside, "beside": beside, "restarted": restarted} {
 				harness.WaitFor(t, 30*time.Second, "the catalogue "+name, func() error { return f.checkCatalogue(a) })
 				for _, run := range runs {
