@@ -30,7 +30,7 @@ var mayImport = map[string][]string{
 	"producer":            {"internal/runid"},
 	"internal/runid":      {},
 	"internal/archtest":   {},
-	"test/bench":          {"runidprocessor", "internal/tracefile", "internal/runid"},
+	"test/bench":          {"runidprocessor", "internal/runindex", "internal/tracefile", "internal/runid"},
 	"test/e2e":            {},
 }
 
