@@ -223,6 +223,26 @@ func TestChangedCacheIsNotBelieved(t *testing.T) {
 	}
 }
 
+// A branch that leads to itself: bbolt would follow it until the stack is full, which ends the process.
+func TestCacheWithACircleIsMadeAnew(t *testing.T) {
+	path, cached := cacheOfMany(t)
+	page, branches := os.Getpagesize(), 0
+	for at := 0; at+page <= len(cached); at += page {
+		id := binary.NativeEndian.Uint64(cached[at:])
+		if int(id) != at/page || binary.NativeEndian.Uint16(cached[at+8:]) != pageBranch {
+			continue
+		}
+		branches++
+		circle := append([]byte(nil), cached...)
+		count := int(binary.NativeEndian.Uint16(cached[at+10:]))
+		for i := range count {
+			binary.NativeEndian.PutUint64(circle[at+pageHeader+i*pageElement+8:], id)
+		}
+		requireUsable(t, path, circle)
+	}
+	assert.NotZero(t, branches)
+}
+
 func TestCacheOfAnotherVersionIsMadeAnew(t *testing.T) {
 	path, cached := cacheOfMany(t)
 	for _, version := range []uint64{0, cacheVersion + 1} {

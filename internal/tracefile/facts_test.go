@@ -68,7 +68,7 @@ func goldenLines(tb testing.TB) [][]byte {
 		require.NoError(tb, err)
 		lines = append(lines, bytes.TrimSuffix(line, []byte("\n")))
 	}
-	for seed := range uint64(600) {
+	for seed := range uint64(300) {
 		td := newGenerator(seed).traces()
 		nameRuns(td, rand.New(rand.NewPCG(seed, 1)))
 		if seed%3 > 0 {
@@ -176,7 +176,7 @@ func TestFactsOfGoldenLines(t *testing.T) {
 		}
 	}
 	// The rest has facts that are no texts.
-	require.Greater(t, canonical, 200)
+	require.Greater(t, canonical, 100)
 	assert.Greater(t, own, canonical*2/3)
 	assert.Greater(t, foreign, canonical*2/3)
 	for name, td := range corpora(t) {
@@ -308,7 +308,7 @@ func TestFactsOfChangedLines(t *testing.T) {
 		if i%2 == 0 {
 			line = foreignForm(t, random, line)
 		}
-		for range 20 {
+		for range 8 {
 			changed := bytes.Clone(line)
 			for range 1 + random.IntN(3) {
 				at := random.IntN(len(changed) + 1)

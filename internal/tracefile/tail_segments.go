@@ -2,10 +2,13 @@ package tracefile
 
 import (
 	"cmp"
+	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 // segmentName is the name of a closed segment, NAME-<UTC time>-<n>.jsonl. The number may be missing
@@ -60,22 +63,62 @@ func (a tailOrder) compare(b tailOrder) int {
 	return cmp.Or(strings.Compare(a.time, b.time), cmp.Compare(a.number, b.number))
 }
 
-// tailGlob returns the files that a pattern names, and the segments of the logs that it names.
+// tailGlob returns the files that a pattern names, and the segments of the logs that it names. It reads
+// each folder once: with two filepath.Glob, ten thousand folders took twice as long.
 func tailGlob(pattern string) ([]string, error) {
-	paths, err := filepath.Glob(pattern)
-	if err != nil {
+	if _, err := filepath.Match(pattern, ""); err != nil {
 		return nil, err
 	}
-	ext := filepath.Ext(pattern)
-	segments, err := filepath.Glob(strings.TrimSuffix(pattern, ext) + "-*" + ext)
-	if err != nil {
-		return nil, err
-	}
-	for _, segment := range segments {
-		order := tailOrderOf(segment)
-		if ok, _ := filepath.Match(pattern, order.log); ok && !order.live {
-			paths = append(paths, segment)
+	folder, base := filepath.Split(pattern)
+	folders := []string{folder}
+	if strings.ContainsAny(folder, patternChars) {
+		var err error
+		if folders, err = filepath.Glob(filepath.Clean(folder)); err != nil {
+			return nil, err
 		}
 	}
+	ext := filepath.Ext(base)
+	segments := strings.TrimSuffix(base, ext) + "-*" + ext
+	var paths []string
+	for _, folder := range folders {
+		names := namesIn(folder)
+		for _, name := range names {
+			if ok, _ := filepath.Match(base, name); !ok {
+				if ok, _ := filepath.Match(segments, name); !ok {
+					continue
+				}
+				order := tailOrderOf(name)
+				if ok, _ := filepath.Match(base, order.log); !ok || order.live {
+					continue
+				}
+			}
+			paths = append(paths, filepath.Join(folder, name))
+		}
+		// A file can be there in a folder that cannot be listed.
+		plain := filepath.Join(folder, base)
+		if !strings.ContainsAny(base, patternChars) && !slices.Contains(names, base) {
+			if _, err := os.Lstat(plain); err == nil {
+				paths = append(paths, plain)
+			}
+		}
+	}
+	slices.Sort(paths)
 	return paths, nil
+}
+
+// patternChars mean something in a pattern of filepath.Match.
+const patternChars = `*?[\`
+
+// namesIn returns the names in a folder. As in filepath.Glob, one that cannot be read holds none.
+func namesIn(folder string) []string {
+	if folder == "" {
+		folder = "."
+	}
+	f, err := os.OpenFile(folder, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	names, _ := f.Readdirnames(-1)
+	return names
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runspan/runspan/test/bench/internal/catalogue"
 	"github.com/runspan/runspan/test/bench/internal/contender"
 	"github.com/runspan/runspan/test/bench/internal/limits"
 	"github.com/runspan/runspan/test/bench/internal/measure"
@@ -20,6 +21,11 @@ import (
 
 // processorSlices is how many turns each side takes in a round of the processors alone.
 const processorSlices = 80
+
+// checkedCatalogue is the file on which the limits of the catalogue are checked: 200 MB, some seconds.
+var checkedCatalogue = catalogue.Size{Spans: 200_000, Runs: 200}
+
+const checkedCatalogueRounds = 8
 
 // curveContenders are the lines of the curves.
 var curveContenders = []string{contender.Nop, "run_id", contender.Stock}
@@ -68,6 +74,10 @@ func measureParts(ctx context.Context, o *options) (results.Results, error) {
 		measured.Sync, err = runner.Sync(ctx, taken, o.workload)
 		return measured, err
 	}
+	if o.catalogue {
+		measured.Catalogue, err = measureCatalogue(ctx, o, taken, o.catalogueSize, o.catalogueRounds)
+		return measured, err
+	}
 	if o.processorRounds > 0 {
 		measured.Processors, err = micro.Processors(ctx, taken, o.path(configsDir), o.processorRounds, processorSlices)
 		if err != nil {
@@ -76,6 +86,22 @@ func measureParts(ctx context.Context, o *options) (results.Results, error) {
 	}
 	measured.Whole, err = runner.Whole(ctx, taken, o.workload, o.contenders)
 	return measured, err
+}
+
+// measureCatalogue measures the catalogue over a file that is kept for the next time in $RUNSPAN_CACHE, where
+// that is set.
+func measureCatalogue(ctx context.Context, o *options, taken results.Taken, size catalogue.Size, rounds int) (*results.Catalogue, error) {
+	dir := os.Getenv("RUNSPAN_CACHE")
+	if dir == "" {
+		var err error
+		if dir, err = os.MkdirTemp(o.dir, "bench-catalogue-"); err != nil {
+			return nil, err
+		}
+		defer os.RemoveAll(dir)
+	} else if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	return catalogue.Measure(ctx, taken, size, rounds, dir, func(line string) { fmt.Fprintln(os.Stderr, line) })
 }
 
 // check measures what the limits are about, and compares or records it.
@@ -90,6 +116,9 @@ func check(ctx context.Context, o *options) error {
 	o.workload.Rate = 0
 	measured, err := measureParts(ctx, o)
 	if err != nil {
+		return err
+	}
+	if measured.Catalogue, err = measureCatalogue(ctx, o, results.Taken{}, checkedCatalogue, checkedCatalogueRounds); err != nil {
 		return err
 	}
 	fmt.Print(report.Tables(measured))

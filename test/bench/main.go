@@ -11,11 +11,16 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/runspan/runspan/test/bench/internal/catalogue"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, os.Args[1:])
+	step, err := catalogue.RunStep(ctx)
+	if !step {
+		err = run(ctx, os.Args[1:])
+	}
 	stop()
 	switch {
 	case err == nil:

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runspan/runspan/test/bench/internal/catalogue"
 	"github.com/runspan/runspan/test/bench/internal/contender"
 	"github.com/runspan/runspan/test/bench/internal/measure"
 	"github.com/runspan/runspan/test/bench/internal/results"
@@ -23,6 +24,9 @@ type options struct {
 	jsonFile          string
 	check, record     bool
 	delivery, sync    bool
+	catalogue         bool
+	catalogueSize     catalogue.Size
+	catalogueRounds   int
 	docs              bool
 }
 
@@ -61,6 +65,10 @@ func parse(args []string) (*options, error) {
 	curves := f.String("curves", "", "measure only how cost grows: \"all\", or some of "+strings.Join(measure.Axes(), ", "))
 	f.BoolVar(&o.delivery, "delivery", false, "measure only latencies at half of the top rate: without a reading pipeline, and with a backend that is well, dead or blackholed")
 	f.BoolVar(&o.sync, "sync", false, "measure only durability: write and sync with 16 clients, and an fsync for each request")
+	f.BoolVar(&o.catalogue, "catalogue", false, "measure only the catalogue of runs; its file is kept in $RUNSPAN_CACHE, or else made anew each time")
+	f.IntVar(&o.catalogueSize.Spans, "catalogue-spans", 10_000_000, "spans of that file; 10,000,000 are 9 GB")
+	f.IntVar(&o.catalogueSize.Runs, "catalogue-runs", 200, "runs of that file")
+	f.IntVar(&o.catalogueRounds, "catalogue-rounds", 3, "rounds of that")
 	f.StringVar(&o.jsonFile, "json", "", "file to write the results to; parts not measured now stay as they are in it")
 	f.BoolVar(&o.check, "check", false, "measure what "+limitsFile+" limits, and fail where a limit is missed")
 	f.BoolVar(&o.record, "record", false, "like -check, but write what was measured to "+limitsFile)
@@ -88,7 +96,10 @@ func (o *options) validate() error {
 	if err := w.Check(); err != nil {
 		return err
 	}
-	for name, n := range map[string]int{"spans": w.Spans, "warmup": w.WarmUp, "rounds": w.Rounds, "slices": w.Slices, "clients": w.Clients} {
+	for name, n := range map[string]int{
+		"spans": w.Spans, "warmup": w.WarmUp, "rounds": w.Rounds, "slices": w.Slices, "clients": w.Clients,
+		"catalogue-spans": o.catalogueSize.Spans, "catalogue-runs": o.catalogueSize.Runs, "catalogue-rounds": o.catalogueRounds,
+	} {
 		if n < 1 {
 			return fmt.Errorf("-%s %d: must be at least 1", name, n)
 		}

@@ -15,8 +15,8 @@ const picturePath = "img/cost.svg"
 
 // Page returns docs/performance.md: all of it from the results, but the reading of the figures.
 func Page(r results.Results, reading string) ([]byte, error) {
-	if r.Whole == nil || r.Delivery == nil || r.Sync == nil || r.Processors == nil || len(r.Curves) == 0 {
-		return nil, errors.New("the results lack a part: measure with -json alone, and with -delivery, -sync and -curves all")
+	if r.Whole == nil || r.Delivery == nil || r.Sync == nil || r.Processors == nil || r.Catalogue == nil || len(r.Curves) == 0 {
+		return nil, errors.New("the results lack a part: measure with -json alone, and with -delivery, -sync, -catalogue and -curves all")
 	}
 	var out bytes.Buffer
 	out.WriteString("# Performance\n\n" +
@@ -26,6 +26,7 @@ func Page(r results.Results, reading string) ([]byte, error) {
 	writeDelivery(&out, r.Delivery)
 	writeSync(&out, r.Sync)
 	writeProcessors(&out, r.Processors)
+	writeCatalogue(&out, r.Catalogue)
 	writeCurves(&out, r.Curves)
 	writeMethod(&out, r)
 	return out.Bytes(), nil
@@ -123,6 +124,7 @@ func writeMethod(out *bytes.Buffer, r results.Results) {
 	row("clients and backends", r.Delivery.Taken)
 	row("durability", r.Sync.Taken)
 	row("processors alone", r.Processors.Taken)
+	row("catalogue", r.Catalogue.Taken)
 	for _, c := range r.Curves {
 		row("curve of "+c.Axis, c.Taken)
 	}

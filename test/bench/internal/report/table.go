@@ -37,6 +37,10 @@ func Tables(r results.Results) string {
 		fmt.Fprintf(&out, "\nProcessors alone: %d rounds of %d spans\n\n", r.Processors.Rounds, r.Processors.Spans)
 		align(&out, processorTable(r.Processors))
 	}
+	if r.Catalogue != nil {
+		fmt.Fprintf(&out, "\nCatalogue: %s\n\n", describeCatalogue(r.Catalogue))
+		align(&out, catalogueTable(r.Catalogue))
+	}
 	for _, curve := range r.Curves {
 		fmt.Fprintf(&out, "\nCPU a span by %s, us\n\n", curve.Axis)
 		align(&out, curveTable(curve))

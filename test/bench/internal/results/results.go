@@ -23,6 +23,7 @@ type Results struct {
 	Sync       *Whole      `json:"sync,omitempty"`     // durabilities, with many clients
 	Processors *Processors `json:"processors,omitempty"`
 	Curves     []Curve     `json:"curves,omitempty"`
+	Catalogue  *Catalogue  `json:"catalogue,omitempty"`
 }
 
 // Taken says when and where a part was measured.
@@ -124,6 +125,29 @@ type Series struct {
 	CPU  []stats.Summary `json:"cpu_us_per_span"`
 }
 
+// Catalogue is how the catalogue of runs knows a file, beside the usual way.
+type Catalogue struct {
+	Taken
+	Spans  int   `json:"spans"`
+	Runs   int   `json:"runs"`
+	Bytes  int64 `json:"bytes"`
+	Rounds int   `json:"rounds"`
+	// On one core, from a warm page cache: lines as run_file writes them, those of another writer, and a
+	// Python program that parses every line.
+	Own     stats.Summary `json:"own_mb_per_second"`
+	Foreign stats.Summary `json:"foreign_mb_per_second"`
+	Usual   stats.Summary `json:"usual_mb_per_second"`
+	// Memory is the peak of the process, with the cache that it writes.
+	Memory      stats.Summary `json:"peak_memory_mib"`
+	UsualMemory stats.Summary `json:"usual_peak_memory_mib"`
+	Restart     stats.Summary `json:"restart_with_cache_ms"`
+	// Append is from the write of 1,000 spans until the counts are right again: the median of a round, and
+	// its slowest.
+	Append        stats.Summary `json:"append_ms"`
+	SlowestAppend stats.Summary `json:"slowest_append_ms"`
+	Ratios        []Ratio       `json:"ratios"`
+}
+
 // AllRatios returns the ratios of all parts by name.
 func (r *Results) AllRatios() map[string]Ratio {
 	all := map[string]Ratio{}
@@ -137,6 +161,11 @@ func (r *Results) AllRatios() map[string]Ratio {
 	}
 	if r.Processors != nil {
 		for _, ratio := range r.Processors.Ratios {
+			all[ratio.Name] = ratio
+		}
+	}
+	if r.Catalogue != nil {
+		for _, ratio := range r.Catalogue.Ratios {
 			all[ratio.Name] = ratio
 		}
 	}
@@ -156,6 +185,9 @@ func (r *Results) Merge(newer Results) {
 	}
 	if newer.Processors != nil {
 		r.Processors = newer.Processors
+	}
+	if newer.Catalogue != nil {
+		r.Catalogue = newer.Catalogue
 	}
 next:
 	for _, curve := range newer.Curves {
