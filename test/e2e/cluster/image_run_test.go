@@ -80,6 +80,7 @@ func TestRights(t *testing.T) {
 // everything that was acknowledged is in the file, and no pod has to be killed. The volumes are root's,
 // and the collector may write them by the chart's fsGroup alone.
 func TestTerminate(t *testing.T) {
+	t.Parallel()
 	for example, want := range map[string]struct {
 		file   string
 		rounds int
