@@ -90,6 +90,24 @@ func TestConfigs(t *testing.T) {
 	}
 }
 
+// TestConfigs_OfOtherValues does the same for values that no example has.
+func TestConfigs_OfOtherValues(t *testing.T) {
+	for _, values := range []string{
+		"{traces: {layout: both, lock: false}, jaeger: {enabled: true}}",
+		"{traces: {layout: both}, backends: fanout, jaeger: {enabled: true}}",
+		"{traces: {layout: perRun, rotation: {maxBytes: \"\"}, retention: {minFree: \"0\"}}, viewer: {enabled: false}}",
+		"{traces: {rotation: {maxAge: 24h}, retention: {maxAge: 720h, maxBytes: 40Gi}}}",
+		"{tls: {existingSecret: certificate, clientCA: true}, tests: {clientSecret: client}}",
+		"{auth: {existingSecret: tokens}, tls: {existingSecret: certificate}, sidecar: {enabled: true}}",
+		"{jaeger: {enabled: true, endpoint: jaeger:4317, insecure: false}, collector: {resources: {limits: null}}}",
+	} {
+		for name, config := range configsOf(t, parseObjects(t, render(t, values))) {
+			out, err := validate(t, config)
+			assert.NoErrorf(t, err, "%s: %s: %s", values, name, out)
+		}
+	}
+}
+
 // TestMerge checks what `config` does to the default: maps are joined, lists replaced, null removes.
 func TestMerge(t *testing.T) {
 	all := parseObjects(t, render(t, `

@@ -27,6 +27,7 @@ import (
 // TestFeed runs the pod of every example as it is rendered, in the image, and sends it spans at the
 // Service's address: they are in the file, and in a real Jaeger where one is configured.
 func TestFeed(t *testing.T) {
+	t.Parallel()
 	const jaegerHost = "jaeger-collector.observability.svc"
 	shared, perRun := "/traces/traces.jsonl", "/traces/runs/%s/traces.jsonl"
 	for example, want := range map[string]struct{ file, jaeger string }{

@@ -3,7 +3,9 @@
 package cluster
 
 import (
+	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -12,6 +14,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/runspan/runspan/test/e2e/harness"
 )
 
 // TestImage checks what is in the image: two static programs, certificates, no way to write.
@@ -40,6 +44,54 @@ func TestImage(t *testing.T) {
 	require.ElementsMatch(t, []string{
 		"LICENSE", "otelcol-runspan", "runspan", "etc/runspan/config.yaml", "etc/ssl/certs/ca-certificates.crt",
 	}, files)
+}
+
+// TestImage_Alone runs the image with its own command and environment, as `docker run` does, on a volume.
+func TestImage_Alone(t *testing.T) {
+	n := newNode(t)
+	out, complaint, err := output(exec.Command("buildah", "inspect", "--type", "container", imageContainer))
+	require.NoError(t, err, complaint)
+	var inspected struct {
+		OCIv1 struct {
+			Config struct {
+				User            string
+				Env             []string
+				Entrypoint, Cmd []string
+				Labels          map[string]string
+				Volumes         map[string]struct{}
+			} `json:"config"`
+		} `json:"OCIv1"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(out), &inspected))
+	config := inspected.OCIv1.Config
+	require.Equal(t, "10001:10001", config.User)
+	require.Contains(t, config.Volumes, "/traces")
+	for _, label := range []string{"title", "description", "source", "licenses", "version", "revision"} {
+		require.NotEmpty(t, config.Labels["org.opencontainers.image."+label], label)
+	}
+
+	var c container
+	c.Name, c.Command, c.Args = "collector", config.Entrypoint, config.Cmd
+	c.SecurityContext.RunAsUser, c.SecurityContext.RunAsGroup, c.SecurityContext.ReadOnlyRootFilesystem = 10001, 10001, true
+	for _, variable := range config.Env {
+		name, value, _ := strings.Cut(variable, "=")
+		c.Env = append(c.Env, environmentVariable{Name: name, Value: value})
+	}
+	c.VolumeMounts = append(c.VolumeMounts, volumeMount{Name: "traces", MountPath: "/traces"})
+	claim := harness.WorldTempDir(t)
+	require.NoError(t, os.Chown(claim, 10001, 10001)) // as the folder in the image, which a new volume takes after
+	spec := podSpec{Containers: []container{c}, Volumes: []volume{{Name: "traces", Claim: &claimSource{ClaimName: "traces"}}}}
+	spec.SecurityContext.FSGroup = 10001
+	p := n.pod(t, spec, storage{claims: map[string]string{"traces": claim}})
+	process := p.start(t, "collector", "")
+	harness.WaitFor(t, 30*time.Second, "the collector to be ready", func() error {
+		return p.getOK(t.Context(), "http://"+p.address+":13133/")
+	})
+	s := n.plug(t).sender(t, p.address+":4317", nil)
+	require.NoError(t, s.send(t.Context(), 10))
+	require.NoError(t, p.getOK(t.Context(), "http://"+p.address+":18318/api/health"))
+	require.Zero(t, process.Stop(30*time.Second), process.Log())
+	s.requireWritten(t, filepath.Join(claim, "traces.jsonl"))
 }
 
 // TestRights checks, from the outside, what the collector may do as the chart runs it.
@@ -80,6 +132,7 @@ func TestRights(t *testing.T) {
 // everything that was acknowledged is in the file, and no pod has to be killed. The volumes are root's,
 // and the collector may write them by the chart's fsGroup alone.
 func TestTerminate(t *testing.T) {
+	t.Parallel()
 	for example, want := range map[string]struct {
 		file   string
 		rounds int

@@ -24,6 +24,7 @@ import (
 // strictly; the pods that its controllers would make must be allowed in a namespace of the strictest
 // standard. The check of the configuration runs, in the image, before each of them.
 func TestInstall(t *testing.T) {
+	t.Parallel()
 	s := startAPIServer(t)
 	n := newNode(t)
 	definition, err := os.ReadFile(filepath.Join(harness.Cache(t), "servicemonitors.yaml"))
@@ -58,6 +59,10 @@ allowVolumeExpansion: true
 			require.NoError(t, err, "%s to %s: %s", example, next, out)
 			require.Equal(t, 2, k.jobsDone())
 			s.requirePods(t, ns)
+
+			out, err = s.helm(t, "rollback", release, "1", "-n", ns, "--timeout", "60s")
+			require.NoError(t, err, "%s back to %s: %s", next, example, out)
+			require.Equal(t, 3, k.jobsDone())
 
 			s.bindClaims(t, ns)
 			out, err = s.helm(t, "upgrade", release, chartDir(t), "-n", ns, "--reuse-values", "--timeout", "60s",

@@ -22,6 +22,7 @@ import (
 // sidecar of docs/kubernetes.md, the collector, and a reader that has the volume read-only. A worker of each
 // kind is cut off for a while: nothing is lost of what it kept.
 func TestNetwork(t *testing.T) {
+	t.Parallel() // it waits most of the time
 	cut := 5 * time.Second
 	if harness.Full() {
 		cut = time.Minute

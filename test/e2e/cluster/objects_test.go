@@ -52,26 +52,13 @@ type podSpec struct {
 }
 
 type container struct {
-	Name    string
-	Image   string
-	Command []string
-	Args    []string
-	Env     []struct {
-		Name      string
-		Value     string
-		ValueFrom struct {
-			SecretKeyRef struct{ Name, Key string } `yaml:"secretKeyRef"`
-			FieldRef     struct {
-				FieldPath string `yaml:"fieldPath"`
-			} `yaml:"fieldRef"`
-		} `yaml:"valueFrom"`
-	}
-	VolumeMounts []struct {
-		Name      string
-		MountPath string `yaml:"mountPath"`
-		ReadOnly  bool   `yaml:"readOnly"`
-	} `yaml:"volumeMounts"`
-	Resources struct {
+	Name         string
+	Image        string
+	Command      []string
+	Args         []string
+	Env          []environmentVariable
+	VolumeMounts []volumeMount `yaml:"volumeMounts"`
+	Resources    struct {
 		Limits struct{ Memory string }
 	}
 	SecurityContext struct {
@@ -81,6 +68,27 @@ type container struct {
 	} `yaml:"securityContext"`
 }
 
+type environmentVariable struct {
+	Name      string
+	Value     string
+	ValueFrom struct {
+		SecretKeyRef struct{ Name, Key string } `yaml:"secretKeyRef"`
+		FieldRef     struct {
+			FieldPath string `yaml:"fieldPath"`
+		} `yaml:"fieldRef"`
+	} `yaml:"valueFrom"`
+}
+
+type volumeMount struct {
+	Name      string
+	MountPath string `yaml:"mountPath"`
+	ReadOnly  bool   `yaml:"readOnly"`
+}
+
+type claimSource struct {
+	ClaimName string `yaml:"claimName"`
+}
+
 type volume struct {
 	Name      string
 	ConfigMap *struct{ Name string } `yaml:"configMap"`
@@ -88,9 +96,7 @@ type volume struct {
 		SecretName string                       `yaml:"secretName"`
 		Items      []struct{ Key, Path string } `yaml:"items"`
 	}
-	Claim *struct {
-		ClaimName string `yaml:"claimName"`
-	} `yaml:"persistentVolumeClaim"`
+	Claim    *claimSource      `yaml:"persistentVolumeClaim"`
 	EmptyDir map[string]string `yaml:"emptyDir"`
 }
 
