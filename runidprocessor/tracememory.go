@@ -19,6 +19,11 @@ const (
 	shardedFrom = 128 * traceShards
 )
 
+// preallocated is for how many traces there is room from the start, if that many may be remembered at
+// all: up to 6 MB. The default, 100,000, is full within minutes. To grow into it was work for requests;
+// and a heap of a few MB has the garbage collector run 40 times a second, which these few make fewer.
+const preallocated = 1 << 17
+
 // traceMemory remembers which run the spans of a trace named. It holds at most max traces; those
 // that were not named again since they were last looked over are forgotten first.
 type traceMemory struct {
@@ -66,7 +71,7 @@ func newTraceMemory(maxTraces int, maxAge time.Duration) *traceMemory {
 	}
 	m.runs.seed = m.seed
 	for i := range m.shards {
-		m.shards[i].index = newTraceIndex()
+		m.shards[i].init(min(maxTraces, preallocated) / n)
 	}
 	return m
 }

@@ -47,6 +47,17 @@ type chunkRuns []*string
 // anymore. That leaves at most one an entry, so it is not done more often than every 32 new runs.
 const maxChunkRuns = chunkSize * 3 / 2
 
+// init makes room for n traces.
+func (s *traceShard) init(n int) {
+	s.index = newTraceIndex(n)
+	chunks := make([]traceChunk, n/chunkSize)
+	s.chunks = make([]*traceChunk, len(chunks))
+	for i := range chunks {
+		s.chunks[i] = &chunks[i]
+	}
+	s.runs = make([]chunkRuns, len(chunks))
+}
+
 func (s *traceShard) entry(i uint32) *traceEntry {
 	return &s.chunks[i/chunkSize][i%chunkSize]
 }
