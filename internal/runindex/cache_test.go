@@ -338,7 +338,12 @@ func TestCacheSurvivesAKill(t *testing.T) {
 	for i := range 8 {
 		process := exec.Command(os.Args[0])
 		process.Env = append(os.Environ(), cachingProcess+"="+folder)
+		before := sizeOf(path)
 		require.NoError(t, process.Start())
+		// A busy machine takes a while to start it: what is killed has to be at work.
+		for end := time.Now().Add(30 * time.Second); sizeOf(path) <= before && time.Now().Before(end); {
+			time.Sleep(5 * time.Millisecond)
+		}
 		time.Sleep(time.Duration(100+i*37) * time.Millisecond)
 		require.NoError(t, process.Process.Kill())
 		_ = process.Wait()
@@ -353,6 +358,14 @@ func TestCacheSurvivesAKill(t *testing.T) {
 		repairEnd(t, path)
 	}
 	assert.NotZero(t, restored)
+}
+
+func sizeOf(path string) int64 {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
 }
 
 // repairEnd takes away what is behind the last newline.
