@@ -118,13 +118,13 @@ func (c *Catalogue) Snapshot() *Snapshot {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.snapshot == nil || c.snapshot.Version != c.version {
-		c.snapshot = c.newSnapshot(c.snapshot)
+		c.snapshot = c.newSnapshot()
 	}
 	return c.snapshot
 }
 
 // newSnapshot returns that of the present version, with the runs of the last one that are the same.
-func (s *state) newSnapshot(last *Snapshot) *Snapshot {
+func (s *state) newSnapshot() *Snapshot {
 	snap := &Snapshot{
 		Version: s.version, State: s.stage, Reason: s.reason, LeftOut: s.leftOut,
 		Runs: make([]*RunInfo, 0, len(s.runs)),

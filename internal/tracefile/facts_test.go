@@ -58,14 +58,14 @@ func checkFacts(t *testing.T, readers *FactsReader, line []byte) (own, foreign b
 	return own, foreign
 }
 
-func goldenLines(t testing.TB) [][]byte {
-	t.Helper()
+func goldenLines(tb testing.TB) [][]byte {
+	tb.Helper()
 	golden, err := filepath.Glob("testdata/encode/*.json*")
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	var lines [][]byte
 	for _, file := range golden {
 		line, err := os.ReadFile(file)
-		require.NoError(t, err)
+		require.NoError(tb, err)
 		lines = append(lines, bytes.TrimSuffix(line, []byte("\n")))
 	}
 	for seed := range uint64(300) {
@@ -187,14 +187,14 @@ func TestFactsOfGoldenLines(t *testing.T) {
 
 // foreignForm is a line as another writer may write it: keys in another order and in the other case, white
 // space, numbers as numbers.
-func foreignForm(t testing.TB, random *rand.Rand, line []byte) []byte {
-	t.Helper()
+func foreignForm(tb testing.TB, random *rand.Rand, line []byte) []byte {
+	tb.Helper()
 	decoder := json.NewDecoder(bytes.NewReader(line))
 	decoder.UseNumber()
 	var object any
-	require.NoError(t, decoder.Decode(&object))
+	require.NoError(tb, decoder.Decode(&object))
 	f := foreignWriter{random: random, snake: random.IntN(2) == 0, spaces: random.IntN(2) == 0, ascii: random.IntN(2) == 0}
-	f.write(t, object, "")
+	f.write(tb, object, "")
 	return f.out
 }
 
@@ -210,8 +210,8 @@ func (f *foreignWriter) space() {
 	}
 }
 
-func (f *foreignWriter) write(t testing.TB, value any, key string) {
-	t.Helper()
+func (f *foreignWriter) write(tb testing.TB, value any, key string) {
+	tb.Helper()
 	f.space()
 	switch value := value.(type) {
 	case map[string]any:
@@ -227,7 +227,7 @@ func (f *foreignWriter) write(t testing.TB, value any, key string) {
 			f.out = strconv.AppendQuote(f.out, f.cased(key))
 			f.space()
 			f.out = append(f.out, ':')
-			f.write(t, value[key], key)
+			f.write(tb, value[key], key)
 		}
 		f.space()
 		f.out = append(f.out, '}')
@@ -237,7 +237,7 @@ func (f *foreignWriter) write(t testing.TB, value any, key string) {
 			if i > 0 {
 				f.out = append(f.out, ',')
 			}
-			f.write(t, item, "")
+			f.write(tb, item, "")
 		}
 		f.space()
 		f.out = append(f.out, ']')
@@ -250,7 +250,7 @@ func (f *foreignWriter) write(t testing.TB, value any, key string) {
 			value = strings.ToUpper(value)
 		}
 		text, err := json.Marshal(value)
-		require.NoError(t, err)
+		require.NoError(tb, err)
 		if f.ascii {
 			text = []byte(strconv.QuoteToASCII(value))
 			if !json.Valid(text) { // which has escapes that JSON does not
@@ -260,7 +260,7 @@ func (f *foreignWriter) write(t testing.TB, value any, key string) {
 		f.out = append(f.out, text...)
 	default:
 		text, err := json.Marshal(value)
-		require.NoError(t, err)
+		require.NoError(tb, err)
 		f.out = append(f.out, text...)
 	}
 	f.space()
