@@ -97,7 +97,7 @@ func measureCatalogue(ctx context.Context, o *options, taken results.Taken, size
 		if dir, err = os.MkdirTemp(o.dir, "bench-catalogue-"); err != nil {
 			return nil, err
 		}
-		defer os.RemoveAll(dir)
+		defer func() { _ = os.RemoveAll(dir) }() // it is in the temporary folder
 	} else if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}

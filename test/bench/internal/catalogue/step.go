@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"syscall"
 	"time"
 
 	"github.com/runspan/runspan/internal/runindex"
@@ -28,7 +29,8 @@ const StepVariable = "RUNSPAN_BENCH_CATALOGUE_STEP"
 
 // Outcome is what a step has found.
 type Outcome struct {
-	Seconds   float64   `json:"seconds"` // until all of the file was known
+	Seconds   float64   `json:"seconds"`     // until all of the file was known
+	CPU       float64   `json:"cpu_seconds"` // of the process, until then
 	Bytes     int64     `json:"bytes"`
 	Runs      int       `json:"runs"`
 	Spans     int64     `json:"spans"`
@@ -65,7 +67,12 @@ func (s Step) Do(ctx context.Context) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	out := Outcome{Seconds: time.Since(started).Seconds(), Bytes: snapshot.Read, Runs: len(snapshot.Runs)}
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		return Outcome{}, err
+	}
+	cpu := time.Duration(used.Utime.Nano() + used.Stime.Nano())
+	out := Outcome{Seconds: time.Since(started).Seconds(), CPU: cpu.Seconds(), Bytes: snapshot.Read, Runs: len(snapshot.Runs)}
 	out.Spans, out.Traces = counts(snapshot)
 	if err := s.append(ctx, c, &out); err != nil {
 		return out, err

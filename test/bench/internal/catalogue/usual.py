@@ -1,6 +1,6 @@
 """The usual way to know the runs of a trace file: parse every line. Usage: usual.py FILE MOST_BYTES"""
 
-import json, resource, sys, time
+import json, sys, time
 
 started, read = time.monotonic(), 0
 runs = {}
@@ -24,7 +24,6 @@ with open(sys.argv[1], "rb") as file:
         if read >= int(sys.argv[2]):
             break
 print(json.dumps({
-    "seconds": time.monotonic() - started, "bytes": read, "runs": len(runs),
+    "seconds": time.monotonic() - started, "cpu_seconds": time.process_time(), "bytes": read, "runs": len(runs),
     "spans": sum(r["spans"] for r in runs.values()), "traces": sum(len(r["traces"]) for r in runs.values()),
-    "peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
 }))

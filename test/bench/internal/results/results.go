@@ -138,9 +138,8 @@ type Catalogue struct {
 	Foreign stats.Summary `json:"foreign_mb_per_second"`
 	Usual   stats.Summary `json:"usual_mb_per_second"`
 	// Memory is the peak of the process, with the cache that it writes.
-	Memory      stats.Summary `json:"peak_memory_mib"`
-	UsualMemory stats.Summary `json:"usual_peak_memory_mib"`
-	Restart     stats.Summary `json:"restart_with_cache_ms"`
+	Memory  stats.Summary `json:"peak_memory_mib"`
+	Restart stats.Summary `json:"restart_with_cache_ms"`
 	// Append is from the write of 1,000 spans until the counts are right again: the median of a round, and
 	// its slowest.
 	Append        stats.Summary `json:"append_ms"`
