@@ -39,7 +39,7 @@ type Config struct {
 	// endpoint: a name, name:port, *.example.com, or * for all. Default: none.
 	AllowedHosts []string `mapstructure:"allowed_hosts"`
 
-	// MaxMemory is what all opened runs may take, in bytes. Default: 268435456 (256 MiB), about four
+	// MaxMemory is what all opened runs may take, in bytes. Default: 268435456 (256 MiB), about three
 	// million spans.
 	MaxMemory int64 `mapstructure:"max_memory"`
 

@@ -2,8 +2,11 @@ package cli
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/url"
 	"os"
@@ -46,7 +49,12 @@ otherwise; where it is reached by a name, the name must be in --allowed-hosts.`,
   runspan view --trace-jsonl 'runs/*/traces.jsonl' --run-id 20261201-101500-4242-9f8e7d6c
   runspan view --trace-jsonl data/traces.jsonl --port 8080 --jaeger-query-url http://127.0.0.1:16686`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.view(cmd.Context(), &f) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !cmd.Flags().Changed("cache") {
+				f.cache = cacheOf(f.files)
+			}
+			return a.view(cmd.Context(), &f)
+		},
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.files, "trace-jsonl", nil, "a trace file or a pattern; may be given several times")
@@ -56,20 +64,28 @@ otherwise; where it is reached by a name, the name must be in --allowed-hosts.`,
 	flags.Uint16Var(&f.port, "port", 18318, "the port to listen on; 0 takes a free one")
 	flags.StringSliceVar(&f.allowedHosts, "allowed-hosts", nil, "names by which the page is reached: NAME, NAME:PORT or *.DOMAIN")
 	flags.StringVar(&f.jaeger, "jaeger-query-url", "", "the address of a Jaeger's page; traces are linked to it")
-	flags.StringVar(&f.cache, "cache", userCache(), "the folder in which to keep what is known of the files; '' keeps nothing")
-	flags.Var(&f.maxMemory, "max-memory", "what opened runs may take in memory, about 70 bytes a span")
+	flags.StringVar(&f.cache, "cache", "", "the folder in which to keep what is known of these files; '' keeps nothing")
+	flags.Var(&f.maxMemory, "max-memory", "what opened runs may take in memory, about 80 bytes a span")
 	// The folder depends on who runs it, and the help is in docs/commands.md.
-	flags.Lookup("cache").DefValue = "~/.cache/runspan/view"
+	flags.Lookup("cache").DefValue = "one of these files in ~/.cache/runspan/view"
 	return cmd
 }
 
-// userCache returns the folder for what can be made again, "" where the user has none.
-func userCache() string {
+// cacheOf returns the folder for what is known of files, "" where the user has none for what can be made
+// again. Each set of files has one of its own: a cache is of one catalogue.
+func cacheOf(files []string) string {
 	dir, err := os.UserCacheDir()
 	if err != nil {
 		return ""
 	}
-	return filepath.Join(dir, "runspan", "view")
+	sum := sha256.New()
+	for _, file := range files {
+		if path, err := filepath.Abs(file); err == nil {
+			file = path
+		}
+		_, _ = io.WriteString(sum, file+"\x00") // a hash takes everything
+	}
+	return filepath.Join(dir, "runspan", "view", hex.EncodeToString(sum.Sum(nil)[:8]))
 }
 
 func (a *app) view(ctx context.Context, f *viewFlags) error {

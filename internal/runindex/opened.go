@@ -13,7 +13,7 @@ import (
 	"github.com/runspan/runspan/internal/tracefile"
 )
 
-// OpenedRun is one run in memory: a row for each span in compact columns, about 70 bytes a span. What
+// OpenedRun is one run in memory: a row for each span in compact columns, about 80 bytes a span. What
 // is not in them (attributes, events, links) is read back from the file when somebody asks for it.
 type OpenedRun struct {
 	runs       *Runs

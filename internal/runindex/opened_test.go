@@ -312,3 +312,19 @@ func TestAFileThatCannotBeReadIsSaid(t *testing.T) {
 	assert.Nil(t, partial)
 	assert.Equal(t, int64(1), run.Summary("").Spans)
 }
+
+// A trace is settled again and again while it grows; each pair counts once.
+func TestClockPairsCountOnce(t *testing.T) {
+	m := &memory{}
+	runs := NewRuns(m, RunsOptions{})
+	m.append(lineOf(testSpan{run: "r", pod: "a", trace: 1, id: 2, parent: 1, name: "child", start: -5, took: 1}))
+	m.append(lineOf(testSpan{run: "r", pod: "b", trace: 1, id: 1, name: "root", took: 10}))
+	for i := range 5 {
+		open(t, runs, "r").Summary("")
+		m.append(lineOf(testSpan{run: "r", pod: "b", trace: 1, id: 10 + i, parent: 1, name: "more", took: 1}))
+	}
+	clock := open(t, runs, "r").Missing("", 10).Clock
+	require.Len(t, clock, 1)
+	assert.Equal(t, int64(1), clock[0].Pairs)
+	assert.Equal(t, int64(5e6), clock[0].BeforeNS)
+}

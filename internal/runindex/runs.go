@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// DefaultMaxMemory is what all opened runs may take together: 256 MiB, about four million spans.
+	// DefaultMaxMemory is what all opened runs may take together: 256 MiB, about three million spans.
 	DefaultMaxMemory = 256 << 20
 
 	// DefaultMaxTraceSpans is how many spans of a trace are answered at once.
