@@ -1,5 +1,5 @@
 # The image: both programs, certificates, and nothing else. `make image` builds it; the folder that it
-# is built from, build/image, is made by scripts/image.sh.
+# is built from is made by scripts/image.sh.
 FROM scratch
 ARG TARGETARCH
 ARG VERSION

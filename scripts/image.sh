@@ -15,8 +15,9 @@ command -v "$builder" >/dev/null || {
   exit 1
 }
 
-context=build/image
-rm -rf "$context"
+context=$(mktemp -d build/image.XXXXXX)
+trap 'rm -rf "$context"' EXIT
+chmod 0755 "$context"
 mkdir -p "$context/common/etc/ssl/certs" "$context/common/etc/runspan" "$context/volumes/traces"
 cp configs/local.yaml "$context/common/etc/runspan/config.yaml"
 cp LICENSE "$context/common/LICENSE"

@@ -37,7 +37,7 @@ ordinary root span without children.
 Exit codes: 0 all is well, 2 the command was not understood, 130 interrupted; else that of the first finding
 on the way, by the table below.`,
 		Example: `  runspan doctor --endpoint http://127.0.0.1:4317 --trace-jsonl data/traces.jsonl
-  runspan doctor --endpoint http://runspan.tracing.svc:4317 --viewer http://runspan.tracing.svc:18318
+  runspan doctor --endpoint http://otel-collector.tracing.svc:4317 --viewer http://otel-collector.tracing.svc:18318
   runspan doctor --endpoint http://127.0.0.1:4317 --jaeger http://127.0.0.1:16686 --json | jq '.places[] | select(.finding)'`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

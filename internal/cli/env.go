@@ -33,7 +33,7 @@ The forms: shell has export lines for eval; ray has the JSON of a runtime_env; k
 a container. A new run id is made at each call without --run-id: call it once for a run.`,
 		Example: `  runspan env --endpoint http://127.0.0.1:4317 --run-id my-run
   runspan env --endpoint http://10.0.0.7:4317 --format ray
-  runspan env --endpoint http://runspan.tracing.svc:4317 --service-name trainer --run-id my-run --format kubernetes`,
+  runspan env --endpoint http://otel-collector.tracing.svc:4317 --service-name trainer --run-id my-run --format kubernetes`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg := flags.Config

@@ -41,7 +41,7 @@ standard error, within 22 seconds of the start; the command runs all the same, t
 that are wrong end it before, with code 2. After the command's end stopping takes 12 seconds at most.`,
 		Example: `  runspan exec -- python train.py --steps 100
   runspan exec --service-name trainer --view -- torchrun --nproc-per-node 8 train.py
-  runspan exec --endpoint http://runspan.tracing.svc:4317 --run-id my-run -- ./serve.sh`,
+  runspan exec --endpoint http://otel-collector.tracing.svc:4317 --run-id my-run -- ./serve.sh`,
 		Args: withArgs(-1),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.exec(cmd.Context(), flags.Config, args) },
 	}

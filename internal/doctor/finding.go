@@ -50,7 +50,7 @@ var (
 	}
 	loopback = &Finding{
 		"loopback", 11, "the address is this machine's (pod's, container's) own, and nothing listens there",
-		"--endpoint {endpoint}: start a collector here, or name the host or Service where one runs, for example http://runspan.NAMESPACE.svc:{port}; a collector on another host takes only what comes to RUNSPAN_OTLP_GRPC=0.0.0.0:4317 (RUNSPAN_OTLP_HTTP=0.0.0.0:4318), not what comes to its 127.0.0.1",
+		"--endpoint {endpoint}: start a collector here, or name the host or Service where one runs, for example http://otel-collector.NAMESPACE.svc:{port}; a collector on another host takes only what comes to RUNSPAN_OTLP_GRPC=0.0.0.0:4317 (RUNSPAN_OTLP_HTTP=0.0.0.0:4318), not what comes to its 127.0.0.1",
 	}
 	refused = &Finding{
 		"refused", 12, "the host is there and nothing listens on the port",

@@ -39,7 +39,7 @@ func TestHelmTest(t *testing.T) {
 				n.startJaeger(t, jaeger+"."+ns+".svc")
 			}
 			c := d.startAt(t, host, "")
-			viewer := c.pod.start(t, "viewer", "")
+			viewer := c.start(t, "viewer", "")
 			harness.WaitFor(t, 30*time.Second, "the viewer to be alive", func() error {
 				return c.getOK(t.Context(), "http://"+c.address+":18318/api/health")
 			})

@@ -144,7 +144,7 @@ func TestTerminate(t *testing.T) {
 		t.Run(example, func(t *testing.T) {
 			d := newNode(t).deploy(t, renderExample(t, example), testSecrets)
 			worker := d.node.plug(t)
-			d.node.names[serviceHost] = serviceAddress
+			d.node.name(serviceHost, serviceAddress)
 			s := worker.sender(t, serviceHost+":4317", nil)
 			stop := s.load(t, 8, 50, 50*time.Millisecond)
 			for range want.rounds {

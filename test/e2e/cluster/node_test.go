@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -26,8 +27,10 @@ type node struct {
 	root    string // the image's root file system
 	dir     string
 	network string // the namespace of the switch
-	pods    int
-	names   map[string]string // host name -> address
+
+	mu    sync.Mutex
+	pods  int
+	names map[string]string // host name -> address
 }
 
 var nodes atomic.Int64
@@ -58,11 +61,14 @@ type netns struct {
 // plug makes the network of a new pod.
 func (n *node) plug(t *testing.T) *netns {
 	t.Helper()
+	n.mu.Lock()
 	n.pods++
+	number := n.pods
+	n.mu.Unlock()
 	p := &netns{
-		name:    fmt.Sprintf("%s-%d", n.network, n.pods),
-		address: fmt.Sprintf("10.244.0.%d", n.pods),
-		cable:   fmt.Sprintf("pod%d", n.pods),
+		name:    fmt.Sprintf("%s-%d", n.network, number),
+		address: fmt.Sprintf("10.244.0.%d", number),
+		cable:   fmt.Sprintf("pod%d", number),
 		node:    n,
 	}
 	ip(t, "netns", "add", p.name)
@@ -81,11 +87,22 @@ func (n *node) plug(t *testing.T) *netns {
 func (p *netns) serve(t *testing.T, host, address string) {
 	t.Helper()
 	ip(t, "-n", p.name, "address", "replace", address+"/32", "dev", "eth0")
-	p.node.names[host] = address
-	// The others know the address by the cable of the pod that had it before.
-	for i := range p.node.pods {
-		ip(t, "-n", fmt.Sprintf("%s-%d", p.node.network, i+1), "neigh", "flush", "all")
+	p.node.name(host, address)
+	p.node.mu.Lock()
+	pods := p.node.pods
+	p.node.mu.Unlock()
+	// The others know the address by the cable of the pod that had it before. One that is only just being
+	// made knows nothing yet.
+	for i := range pods {
+		_ = exec.Command("ip", "-n", fmt.Sprintf("%s-%d", p.node.network, i+1), "neigh", "flush", "all").Run()
 	}
+}
+
+// name makes a name known to all pods.
+func (n *node) name(host, address string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.names[host] = address
 }
 
 // unplug takes the pod off the network for good, and its addresses with it.
@@ -111,9 +128,11 @@ func (p *netns) dial(ctx context.Context, address string) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.node.mu.Lock()
 	if known, ok := p.node.names[host]; ok {
 		host = known
 	}
+	p.node.mu.Unlock()
 	// A socket belongs to the network of the thread that makes it.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -142,6 +161,8 @@ func (n *node) hosts(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
 	b.WriteString("127.0.0.1 localhost\n")
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	for name, address := range n.names {
 		fmt.Fprintf(&b, "%s %s\n", address, name)
 	}
