@@ -91,7 +91,7 @@ func TestNewRunID(t *testing.T) {
 	assert.Regexp(t, `^[0-9]{8}-[0-9]{6}-[0-9]+-[0-9a-f]{8}$`, id)
 	assert.NotEqual(t, id, NewRunID())
 	require.NoError(t, checkRunID(NewRunID(), "RunID"))
-	require.NoError(t, checkFolderName(NewRunID()))
+	require.NoError(t, checkFolderName(NewRunID(), "RunID"))
 }
 
 // What the collector says of its work is passed on, what it says at its start is not.

@@ -188,7 +188,7 @@ func (s *settings) name(env environment) error {
 		return err
 	}
 	if s.mode == ModeLocal {
-		return checkFolderName(s.RunID)
+		return checkFolderName(s.RunID, setting)
 	}
 	return nil
 }
@@ -249,9 +249,13 @@ func (s *settings) transport(env environment) error {
 		s.TLS = TLS{}
 	}
 	if (s.TLS.CertFile == "") != (s.TLS.KeyFile == "") {
+		names := []string{"TLS.CertFile", "TLS.KeyFile"}
+		if !given {
+			names = []string{env.otlpName("CLIENT_CERTIFICATE"), env.otlpName("CLIENT_KEY")}
+		}
 		return &SettingError{
-			Settings: []string{"TLS.CertFile", "TLS.KeyFile"},
-			Problem:  "one of TLS.CertFile and TLS.KeyFile is missing: a certificate goes with its key",
+			Settings: names,
+			Problem:  "one of " + names[0] + " and " + names[1] + " is missing: a certificate goes with its key",
 		}
 	}
 	return nil

@@ -199,6 +199,15 @@ func TestWrongSettings(t *testing.T) {
 		{name: "the run of no run", cfg: Config{Endpoint: endpoint, RunID: "unassigned"}, settings: []string{"RunID"}},
 		{name: "the environment's run", cfg: Config{Endpoint: endpoint}, env: map[string]string{"OTEL_RESOURCE_ATTRIBUTES": "run.id=a%0Ab"}, settings: []string{"OTEL_RESOURCE_ATTRIBUTES"}},
 		{name: "a run that is no folder", cfg: Config{LocalCollector: true, RunID: "team/a"}, settings: []string{"RunID", "LocalCollector"}},
+		{
+			name: "the environment's run that is no folder", cfg: Config{LocalCollector: true},
+			env: map[string]string{"OTEL_RESOURCE_ATTRIBUTES": "run.id=a/b"}, settings: []string{"OTEL_RESOURCE_ATTRIBUTES", "LocalCollector"},
+		},
+		{
+			name: "the environment's key without its certificate", cfg: Config{Endpoint: endpoint},
+			env:      map[string]string{"OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY": "k.pem"},
+			settings: []string{"OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE", "OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY"},
+		},
 		{name: "a run above the folder", cfg: Config{LocalCollector: true, RunID: ".."}, settings: []string{"RunID", "LocalCollector"}},
 		{name: "a port", cfg: Config{LocalCollector: true, Local: Local{GRPCPort: 65536}}, settings: []string{"Local.GRPCPort"}},
 		{name: "one port for two", cfg: Config{LocalCollector: true, Local: Local{GRPCPort: 7, HTTPPort: 7}}, settings: []string{"Local.GRPCPort", "Local.HTTPPort"}},
