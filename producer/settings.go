@@ -123,6 +123,9 @@ func (s *settings) decide(raw rawEndpoint) error {
 	if s.Protocol == "" {
 		s.Protocol = ProtocolGRPC
 	}
+	if err := checkHost(s.Local.Host); err != nil {
+		return err
+	}
 	for name, port := range map[string]int{"Local.GRPCPort": s.Local.GRPCPort, "Local.HTTPPort": s.Local.HTTPPort} {
 		if port < 0 || port > 65535 {
 			return settingError(name, "%d is no port: take 1 to 65535, or 0 for a free one", port)
