@@ -88,6 +88,11 @@ func (n network) chosen(ctx context.Context, set string) reachable {
 		if address.IsLoopback() {
 			return reachable{host: set, listen: besideLoopback(address)}
 		}
+		if address.IsUnspecified() { // to listen on, not to send to
+			at := n.find(ctx, "")
+			at.listen, at.all = "", true
+			return at
+		}
 		if slices.Contains(n.own(), address.Unmap()) {
 			return reachable{host: set, listen: set}
 		}
