@@ -187,6 +187,12 @@ func TestWrongSettings(t *testing.T) {
 		{name: "no scheme", cfg: Config{Endpoint: "h:4317"}, settings: []string{"Endpoint"}},
 		{name: "another scheme", cfg: Config{Endpoint: "grpc://h:4317"}, settings: []string{"Endpoint"}},
 		{name: "no host", cfg: Config{Endpoint: "http://:4317"}, settings: []string{"Endpoint"}},
+		{name: "a port over all", cfg: Config{Endpoint: "http://h:65536"}, settings: []string{"Endpoint"}},
+		{name: "port 0", cfg: Config{Endpoint: "https://h:0"}, settings: []string{"Endpoint"}},
+		{
+			name: "the environment's port", env: map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://h:99999999999999999999"},
+			settings: []string{"OTEL_EXPORTER_OTLP_ENDPOINT"},
+		},
 		{name: "a user", cfg: Config{Endpoint: "http://user:secret@h:4317"}, settings: []string{"Endpoint"}},
 		{name: "no port with gRPC in plain text", cfg: Config{Endpoint: "http://h"}, settings: []string{"Endpoint"}},
 		{name: "the environment's", env: map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "h:4317"}, settings: []string{"OTEL_EXPORTER_OTLP_ENDPOINT"}},
