@@ -233,8 +233,12 @@ func (s *settings) transport(env environment) error {
 		return nil
 	}
 	s.Headers = maps.Clone(s.Headers)
+	headersOf := ""
 	if s.Headers == nil {
-		s.Headers = env.pairs("HEADERS")
+		s.Headers, headersOf = env.pairs("HEADERS"), env.otlpName("HEADERS")
+	}
+	if err := s.checkHeaders(headersOf); err != nil {
+		return err
 	}
 	given := s.TLS != TLS{}
 	for file, suffix := range s.TLS.variables() {
