@@ -43,6 +43,7 @@ func resolve(cfg Config, env environment) (settings, error) {
 		return s, nil
 	}
 	s.child = env.get(childVariable) != ""
+	s.warnOfNoEffect(raw)
 	if err := s.checkViewer(raw); err != nil {
 		return s, err
 	}
@@ -138,6 +139,37 @@ func (s *settings) decide(raw rawEndpoint) error {
 		}
 	}
 	return nil
+}
+
+// warnOfNoEffect names the settings that are there and are not looked at.
+func (s *settings) warnOfNoEffect(raw rawEndpoint) {
+	type setting struct {
+		name string
+		set  bool
+	}
+	warn := func(why string, settings ...setting) {
+		var names []string
+		for _, s := range settings {
+			if s.set {
+				names = append(names, s.name)
+			}
+		}
+		if len(names) > 0 {
+			s.warn("%s: no effect %s", strings.Join(names, ", "), why)
+		}
+	}
+	if s.mode == ModeExternal {
+		warn("with the endpoint of "+raw.setting+": no local collector is started",
+			setting{"Local.OutputDir", s.Local.OutputDir != ""}, setting{"Local.Host", s.Local.Host != ""},
+			setting{"Local.GRPCPort", s.Local.GRPCPort != 0}, setting{"Local.HTTPPort", s.Local.HTTPPort != 0},
+			setting{"Local.Binary", s.Local.Binary != ""})
+	} else {
+		warn("with a local collector", setting{"Headers", len(s.Headers) > 0}, setting{"TLS", s.TLS != TLS{}})
+	}
+	if !s.Viewer.Enabled {
+		warn("without Viewer.Enabled", setting{"Viewer.Host", s.Viewer.Host != ""}, setting{"Viewer.Port", s.Viewer.Port != 0},
+			setting{"Viewer.JaegerQueryURL", s.Viewer.JaegerQueryURL != ""})
+	}
 }
 
 func (s *settings) checkViewer(raw rawEndpoint) error {

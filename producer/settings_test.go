@@ -291,3 +291,37 @@ func TestSampling(t *testing.T) {
 		})
 	}
 }
+
+func TestSettingsWithoutEffect(t *testing.T) {
+	local := Local{OutputDir: "d", Host: "h", GRPCPort: 1, HTTPPort: 2, Binary: "b"}
+	env := map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://e:4317"}
+	const all = "Local.OutputDir, Local.Host, Local.GRPCPort, Local.HTTPPort, Local.Binary: no effect with the endpoint of "
+	for _, tc := range []struct {
+		name string
+		cfg  Config
+		env  map[string]string
+		want []string
+	}{
+		{name: "local, with an endpoint", cfg: Config{Endpoint: "http://h:4317", Local: local}, want: []string{all + "Endpoint: no local collector is started"}},
+		{
+			name: "local, with that of the environment", cfg: Config{LocalCollector: true, Local: local}, env: env,
+			want: []string{all + "OTEL_EXPORTER_OTLP_ENDPOINT: no local collector is started"},
+		},
+		{
+			name: "headers, with a local collector", cfg: Config{LocalCollector: true, Local: local, Headers: map[string]string{"a": "b"}, TLS: TLS{CAFile: "f"}},
+			want: []string{"Headers, TLS: no effect with a local collector"},
+		},
+		{
+			name: "of the viewer", cfg: Config{LocalCollector: true, Viewer: Viewer{Host: "h", Port: 1, JaegerQueryURL: "http://j"}},
+			want: []string{"Viewer.Host, Viewer.Port, Viewer.JaegerQueryURL: no effect without Viewer.Enabled"},
+		},
+		{name: "of a viewer that is", cfg: Config{LocalCollector: true, Viewer: Viewer{Enabled: true, Host: "h", Port: 1}}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			tc.cfg.Enabled = true
+			s, err := resolve(tc.cfg, variables(tc.env))
+			require.NoError(t, err)
+			assert.Equal(t, tc.want, s.warnings)
+		})
+	}
+}

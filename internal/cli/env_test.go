@@ -15,3 +15,10 @@ func TestEnvWithSDKDisabled(t *testing.T) {
 	assert.Contains(t, stderr, "OTEL_SDK_DISABLED is true")
 	assert.NotContains(t, stderr, "missing")
 }
+
+func TestFlagNames(t *testing.T) {
+	assert.Equal(t, "--view-host, --view-port, --jaeger-query-url: no effect without --view",
+		flagNames.Replace("Viewer.Host, Viewer.Port, Viewer.JaegerQueryURL: no effect without Viewer.Enabled"))
+	assert.Equal(t, "--output-dir, --host, --grpc-port, --http-port, --collector: no effect with the endpoint of --endpoint",
+		flagNames.Replace("Local.OutputDir, Local.Host, Local.GRPCPort, Local.HTTPPort, Local.Binary: no effect with the endpoint of Endpoint"))
+}
