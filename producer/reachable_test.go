@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func TestReachable(t *testing.T) {
@@ -84,7 +85,7 @@ func TestReachable(t *testing.T) {
 
 func TestCheckHost(t *testing.T) {
 	for _, host := range []string{"", "10.1.2.3", "fd00::2", "driver", "driver.", "my_driver-0.ns.svc", "1password", "0.0.0.0"} {
-		assert.NoError(t, checkHost(host), host)
+		require.NoError(t, checkHost(host), host)
 	}
 	for _, host := range []string{
 		"1.2.3.4:55", "http://1.2.3.4", "a/b", "driver:4317", "[fd00::2]", "1.2.3", "1.2.3.400", "a..b", ".", " ", "-a", "a b", "dr\u00efver", strings.Repeat("a.", 130),
