@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -24,6 +25,7 @@ type child struct {
 	log  *logTail
 	done chan struct{} // closed when it has ended and its log is complete
 	err  error         // of its end; valid after done
+	told atomic.Bool   // a person was shown the end of its log
 }
 
 // startChild starts a program. line, if not nil, is called for each line of its log.
@@ -75,16 +77,25 @@ func (c *child) stop(within time.Duration) error {
 	return fmt.Errorf("producer: %s did not end within %s of SIGTERM and was killed", c.name, within)
 }
 
-// how says how the process ended, with the end of its log.
+// how says how the process ended, with the end of its log the first time.
 func (c *child) how() string {
 	how := "with code 0"
 	if exit, ok := errors.AsType[*exec.ExitError](c.err); ok {
 		how = exit.String()
 	}
-	if tail := c.log.String(); tail != "" {
-		how += "; the end of its log:\n" + tail
+	if c.told.Swap(true) {
+		return how
 	}
-	return how
+	return how + c.logEnd()
+}
+
+// logEnd is the end of the log, to be put behind a sentence; "" where there is none.
+func (c *child) logEnd() string {
+	tail := c.log.String()
+	if tail == "" {
+		return ""
+	}
+	return "; the end of its log:\n" + tail
 }
 
 // program finds a program of ours: the one that a setting names, the one beside this program, the one

@@ -91,7 +91,7 @@ func TestNewRunID(t *testing.T) {
 	assert.Regexp(t, `^[0-9]{8}-[0-9]{6}-[0-9]+-[0-9a-f]{8}$`, id)
 	assert.NotEqual(t, id, NewRunID())
 	require.NoError(t, checkRunID(NewRunID(), "RunID"))
-	require.NoError(t, checkFolderName(NewRunID()))
+	require.NoError(t, checkFolderName(NewRunID(), "RunID"))
 }
 
 // What the collector says of its work is passed on, what it says at its start is not.
@@ -123,4 +123,21 @@ func TestCollectorConfig(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, config, `"endpoint":":1234"`)
 	assert.NotContains(t, config, "127.0.0.1")
+}
+
+// The log of a collector that dies is shown once, and not mentioned where there is none.
+func TestLogOfADeadCollectorOnce(t *testing.T) {
+	for lines, want := range map[string]int{"echo no license >&2; exit 3": 1, "exit 3": 0} {
+		c, err := startChild("the local collector", exec.Command("sh", "-c", lines), nil)
+		require.NoError(t, err)
+		var out strings.Builder
+		r := &Runtime{collector: &collector{child: c}, log: slog.New(slog.NewTextHandler(&out, nil))}
+		r.watch(c, "spans are lost")
+		err = r.shutdown(t.Context())
+		require.ErrorContains(t, err, "the local collector ended before its time: exit status 3")
+		text := out.String() + err.Error()
+		assert.Equal(t, 2, strings.Count(text, "exit status 3"), text)
+		assert.Equal(t, want, strings.Count(text, "no license"), text)
+		assert.Equal(t, want, strings.Count(text, "the end of its log"), text)
+	}
 }

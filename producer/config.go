@@ -106,7 +106,8 @@ type Local struct {
 
 	// Host is the address or name by which children reach this host. Default: the source address of
 	// the route to the outside, then the first address of the host's own name. The collector listens
-	// there and on loopback; on all addresses where Host is none of this host's own.
+	// there and on loopback; on all addresses where Host is none of this host's own. 0.0.0.0 and :: stand for the default, and
+	// the collector listens on all addresses.
 	Host string `json:"host" yaml:"host"`
 
 	// GRPCPort and HTTPPort are where the collector listens. Default, and 0: free ports.

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/url"
 	"path"
+	"strconv"
 	"strings"
 )
 
@@ -49,6 +50,11 @@ func parseEndpoint(raw rawEndpoint) (endpoint, string, error) {
 	}
 	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		return endpoint{}, "", settingError(raw.setting, "has a user, a query or a fragment, which are not sent: put a token into Headers")
+	}
+	if port := u.Port(); port != "" {
+		if number, err := strconv.ParseUint(port, 10, 16); err != nil || number == 0 {
+			return endpoint{}, "", settingError(raw.setting, "%q: %s is no port: take 1 to 65535", raw.value, port)
+		}
 	}
 	u.Path = strings.TrimRight(u.Path, "/")
 	e := endpoint{url: *u, protocol: raw.protocol}

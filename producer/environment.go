@@ -20,12 +20,15 @@ type environment func(name string) string
 
 func (env environment) get(name string) string { return strings.TrimSpace(env(name)) }
 
-// otlp looks up a variable of the exporter: the one for traces, then the one for all signals.
-func (env environment) otlp(suffix string) string {
-	if value := env.get("OTEL_EXPORTER_OTLP_TRACES_" + suffix); value != "" {
-		return value
+// otlp looks up a variable of the exporter.
+func (env environment) otlp(suffix string) string { return env.get(env.otlpName(suffix)) }
+
+// otlpName is the variable of the exporter that counts: the one for traces, then the one for all signals.
+func (env environment) otlpName(suffix string) string {
+	if name := "OTEL_EXPORTER_OTLP_TRACES_" + suffix; env.get(name) != "" {
+		return name
 	}
-	return env.get("OTEL_EXPORTER_OTLP_" + suffix)
+	return "OTEL_EXPORTER_OTLP_" + suffix
 }
 
 // pairs decodes the exporter's headers.

@@ -77,7 +77,7 @@ func startCollector(ctx context.Context, s *settings, at reachable, log *slog.Lo
 			return nil, fmt.Errorf("producer: %s did not start: %s", c.name, c.how())
 		case <-ctx.Done():
 			err := errors.Join(context.Cause(ctx), c.stop(stopWithin))
-			return nil, fmt.Errorf("producer: %s was not ready in time: %w; the end of its log:\n%s", c.name, err, c.log)
+			return nil, fmt.Errorf("producer: %s was not ready in time: %w%s", c.name, err, c.logEnd())
 		}
 	}
 }

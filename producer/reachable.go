@@ -5,7 +5,9 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -57,6 +59,28 @@ func (n network) find(ctx context.Context, set string) reachable {
 		" processes on other hosts or in other pods cannot send their spans here; set Local.Host to an address that they can reach"}
 }
 
+// checkHost refuses what can be no host of a URL. The last part of a name is no number, by which
+// addresses with a part missing or too large are told.
+func checkHost(host string) error {
+	if _, err := netip.ParseAddr(host); host == "" || err == nil {
+		return nil
+	}
+	labels := strings.Split(strings.TrimSuffix(host, "."), ".")
+	valid := len(host) <= 253 && !digits.MatchString(labels[len(labels)-1])
+	for _, part := range labels {
+		valid = valid && label.MatchString(part)
+	}
+	if !valid {
+		return settingError("Local.Host", "%.300q is no host: write an address or a name, without scheme and port", host)
+	}
+	return nil
+}
+
+var (
+	label  = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?$`)
+	digits = regexp.MustCompile(`^[0-9]+$`)
+)
+
 // chosen takes what was set. An address of this host is listened on; anything else, a name or an
 // address that is translated on the way, may arrive on any of this host's addresses.
 func (n network) chosen(ctx context.Context, set string) reachable {
@@ -64,13 +88,22 @@ func (n network) chosen(ctx context.Context, set string) reachable {
 		if address.IsLoopback() {
 			return reachable{host: set, listen: besideLoopback(address)}
 		}
+		if address.IsUnspecified() { // to listen on, not to send to
+			at := n.find(ctx, "")
+			at.listen, at.all = "", true
+			return at
+		}
 		if slices.Contains(n.own(), address.Unmap()) {
 			return reachable{host: set, listen: set}
 		}
 		return reachable{host: set, all: true}
 	}
 	found := n.lookup(ctx, set)
-	if len(found) > 0 && !slices.ContainsFunc(found, func(a netip.Addr) bool { return !a.IsLoopback() }) {
+	if len(found) == 0 {
+		return reachable{host: set, all: true, warning: "Local.Host " + set + " leads to no address on this host:" +
+			" processes that do not know the name either cannot send their spans here"}
+	}
+	if !slices.ContainsFunc(found, func(a netip.Addr) bool { return !a.IsLoopback() }) {
 		return reachable{host: set, listen: besideLoopback(found[0]), warning: "Local.Host " + set + " leads to the loopback address " + found[0].String() +
 			" on this host: processes on other hosts or in other pods may not reach it; set an address that they can reach"}
 	}

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func TestReachable(t *testing.T) {
@@ -47,9 +49,12 @@ func TestReachable(t *testing.T) {
 		{name: "a link-local route", routes: addresses("169.254.3.4"), want: reachable{host: "127.0.0.1"}, warns: "only the loopback address"},
 		{name: "set to an address of this host", set: "10.1.2.3", routes: addresses("10.9.9.9"), own: addresses("10.1.2.3"), want: reachable{host: "10.1.2.3", listen: "10.1.2.3"}},
 		{name: "set to one that is translated", set: "203.0.113.5", own: addresses("10.1.2.3"), want: reachable{host: "203.0.113.5", all: true}},
+		{name: "set to all addresses", set: "0.0.0.0", routes: addresses("10.1.2.3"), want: reachable{host: "10.1.2.3", all: true}},
+		{name: "set to all addresses of IPv6", set: "::", routes: addresses("10.1.2.3"), want: reachable{host: "10.1.2.3", all: true}},
+		{name: "set to all addresses, no route", set: "0.0.0.0", want: reachable{host: "127.0.0.1", all: true}, warns: "only the loopback address"},
 		{name: "set to loopback", set: "127.0.0.1", routes: addresses("10.1.2.3"), want: reachable{host: "127.0.0.1"}},
 		{name: "set to a name", set: "driver", names: map[string][]netip.Addr{"driver": addresses("10.1.2.3")}, want: reachable{host: "driver", all: true}},
-		{name: "set to a name that is known elsewhere only", set: "driver", want: reachable{host: "driver", all: true}},
+		{name: "set to a name that is known elsewhere only", set: "driver", want: reachable{host: "driver", all: true}, warns: "Local.Host driver leads to no address"},
 		{
 			name: "set to a name for 127.0.1.1", set: "debian", names: map[string][]netip.Addr{"debian": addresses("127.0.1.1")},
 			want: reachable{host: "debian", listen: "127.0.1.1"}, warns: "leads to the loopback address 127.0.1.1",
@@ -75,6 +80,19 @@ func TestReachable(t *testing.T) {
 			got.warning = ""
 			assert.Equal(t, tc.want, got)
 		})
+	}
+}
+
+func TestCheckHost(t *testing.T) {
+	for _, host := range []string{"", "10.1.2.3", "fd00::2", "driver", "driver.", "my_driver-0.ns.svc", "1password", "0.0.0.0"} {
+		require.NoError(t, checkHost(host), host)
+	}
+	for _, host := range []string{
+		"1.2.3.4:55", "http://1.2.3.4", "a/b", "driver:4317", "[fd00::2]", "1.2.3", "1.2.3.400", "a..b", ".", " ", "-a", "a b", "dr\u00efver", strings.Repeat("a.", 130),
+	} {
+		_, err := resolve(Config{Enabled: true, LocalCollector: true, Local: Local{Host: host}}, variables(nil))
+		requireSettings(t, err, "Local.Host")
+		assert.ErrorContains(t, err, "write an address or a name, without scheme and port")
 	}
 }
 

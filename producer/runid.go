@@ -23,10 +23,10 @@ func checkRunID(id, setting string) error {
 }
 
 // checkFolderName refuses run ids that cannot be the name of the run's folder.
-func checkFolderName(id string) error {
+func checkFolderName(id, setting string) error {
 	if len(id) > 255 || strings.HasPrefix(id, ".") || strings.ContainsAny(id, `/\{}`) {
 		return &SettingError{
-			Settings: []string{"RunID", "LocalCollector"},
+			Settings: []string{setting, "LocalCollector"},
 			Problem:  fmt.Sprintf("%q cannot be the name of the folder in which the local collector writes: no /, \\, { or }, no dot at the beginning, at most 255 bytes", id),
 		}
 	}

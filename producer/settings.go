@@ -43,6 +43,7 @@ func resolve(cfg Config, env environment) (settings, error) {
 		return s, nil
 	}
 	s.child = env.get(childVariable) != ""
+	s.warnOfNoEffect(raw)
 	if err := s.checkViewer(raw); err != nil {
 		return s, err
 	}
@@ -123,6 +124,9 @@ func (s *settings) decide(raw rawEndpoint) error {
 	if s.Protocol == "" {
 		s.Protocol = ProtocolGRPC
 	}
+	if err := checkHost(s.Local.Host); err != nil {
+		return err
+	}
 	for name, port := range map[string]int{"Local.GRPCPort": s.Local.GRPCPort, "Local.HTTPPort": s.Local.HTTPPort} {
 		if port < 0 || port > 65535 {
 			return settingError(name, "%d is no port: take 1 to 65535, or 0 for a free one", port)
@@ -135,6 +139,37 @@ func (s *settings) decide(raw rawEndpoint) error {
 		}
 	}
 	return nil
+}
+
+// warnOfNoEffect names the settings that are there and are not looked at.
+func (s *settings) warnOfNoEffect(raw rawEndpoint) {
+	type setting struct {
+		name string
+		set  bool
+	}
+	warn := func(why string, settings ...setting) {
+		var names []string
+		for _, s := range settings {
+			if s.set {
+				names = append(names, s.name)
+			}
+		}
+		if len(names) > 0 {
+			s.warn("%s: no effect %s", strings.Join(names, ", "), why)
+		}
+	}
+	if s.mode == ModeExternal {
+		warn("with the endpoint of "+raw.setting+": no local collector is started",
+			setting{"Local.OutputDir", s.Local.OutputDir != ""}, setting{"Local.Host", s.Local.Host != ""},
+			setting{"Local.GRPCPort", s.Local.GRPCPort != 0}, setting{"Local.HTTPPort", s.Local.HTTPPort != 0},
+			setting{"Local.Binary", s.Local.Binary != ""})
+	} else {
+		warn("with a local collector", setting{"Headers", len(s.Headers) > 0}, setting{"TLS", s.TLS != TLS{}})
+	}
+	if !s.Viewer.Enabled {
+		warn("without Viewer.Enabled", setting{"Viewer.Host", s.Viewer.Host != ""}, setting{"Viewer.Port", s.Viewer.Port != 0},
+			setting{"Viewer.JaegerQueryURL", s.Viewer.JaegerQueryURL != ""})
+	}
 }
 
 func (s *settings) checkViewer(raw rawEndpoint) error {
@@ -188,7 +223,7 @@ func (s *settings) name(env environment) error {
 		return err
 	}
 	if s.mode == ModeLocal {
-		return checkFolderName(s.RunID)
+		return checkFolderName(s.RunID, setting)
 	}
 	return nil
 }
@@ -230,8 +265,12 @@ func (s *settings) transport(env environment) error {
 		return nil
 	}
 	s.Headers = maps.Clone(s.Headers)
+	headersOf := ""
 	if s.Headers == nil {
-		s.Headers = env.pairs("HEADERS")
+		s.Headers, headersOf = env.pairs("HEADERS"), env.otlpName("HEADERS")
+	}
+	if err := s.checkHeaders(headersOf); err != nil {
+		return err
 	}
 	given := s.TLS != TLS{}
 	for file, suffix := range s.TLS.variables() {
@@ -249,9 +288,13 @@ func (s *settings) transport(env environment) error {
 		s.TLS = TLS{}
 	}
 	if (s.TLS.CertFile == "") != (s.TLS.KeyFile == "") {
+		names := []string{"TLS.CertFile", "TLS.KeyFile"}
+		if !given {
+			names = []string{env.otlpName("CLIENT_CERTIFICATE"), env.otlpName("CLIENT_KEY")}
+		}
 		return &SettingError{
-			Settings: []string{"TLS.CertFile", "TLS.KeyFile"},
-			Problem:  "one of TLS.CertFile and TLS.KeyFile is missing: a certificate goes with its key",
+			Settings: names,
+			Problem:  "one of " + names[0] + " and " + names[1] + " is missing: a certificate goes with its key",
 		}
 	}
 	return nil

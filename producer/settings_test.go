@@ -187,6 +187,12 @@ func TestWrongSettings(t *testing.T) {
 		{name: "no scheme", cfg: Config{Endpoint: "h:4317"}, settings: []string{"Endpoint"}},
 		{name: "another scheme", cfg: Config{Endpoint: "grpc://h:4317"}, settings: []string{"Endpoint"}},
 		{name: "no host", cfg: Config{Endpoint: "http://:4317"}, settings: []string{"Endpoint"}},
+		{name: "a port over all", cfg: Config{Endpoint: "http://h:65536"}, settings: []string{"Endpoint"}},
+		{name: "port 0", cfg: Config{Endpoint: "https://h:0"}, settings: []string{"Endpoint"}},
+		{
+			name: "the environment's port", env: map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://h:99999999999999999999"},
+			settings: []string{"OTEL_EXPORTER_OTLP_ENDPOINT"},
+		},
 		{name: "a user", cfg: Config{Endpoint: "http://user:secret@h:4317"}, settings: []string{"Endpoint"}},
 		{name: "no port with gRPC in plain text", cfg: Config{Endpoint: "http://h"}, settings: []string{"Endpoint"}},
 		{name: "the environment's", env: map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "h:4317"}, settings: []string{"OTEL_EXPORTER_OTLP_ENDPOINT"}},
@@ -199,6 +205,15 @@ func TestWrongSettings(t *testing.T) {
 		{name: "the run of no run", cfg: Config{Endpoint: endpoint, RunID: "unassigned"}, settings: []string{"RunID"}},
 		{name: "the environment's run", cfg: Config{Endpoint: endpoint}, env: map[string]string{"OTEL_RESOURCE_ATTRIBUTES": "run.id=a%0Ab"}, settings: []string{"OTEL_RESOURCE_ATTRIBUTES"}},
 		{name: "a run that is no folder", cfg: Config{LocalCollector: true, RunID: "team/a"}, settings: []string{"RunID", "LocalCollector"}},
+		{
+			name: "the environment's run that is no folder", cfg: Config{LocalCollector: true},
+			env: map[string]string{"OTEL_RESOURCE_ATTRIBUTES": "run.id=a/b"}, settings: []string{"OTEL_RESOURCE_ATTRIBUTES", "LocalCollector"},
+		},
+		{
+			name: "the environment's key without its certificate", cfg: Config{Endpoint: endpoint},
+			env:      map[string]string{"OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY": "k.pem"},
+			settings: []string{"OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE", "OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY"},
+		},
 		{name: "a run above the folder", cfg: Config{LocalCollector: true, RunID: ".."}, settings: []string{"RunID", "LocalCollector"}},
 		{name: "a port", cfg: Config{LocalCollector: true, Local: Local{GRPCPort: 65536}}, settings: []string{"Local.GRPCPort"}},
 		{name: "one port for two", cfg: Config{LocalCollector: true, Local: Local{GRPCPort: 7, HTTPPort: 7}}, settings: []string{"Local.GRPCPort", "Local.HTTPPort"}},
@@ -273,6 +288,40 @@ func TestSampling(t *testing.T) {
 			require.NoError(t, err)
 			assert.InDelta(t, tc.want, s.SampleRatio, 0)
 			assert.Equal(t, tc.warns, len(s.warnings) > 0)
+		})
+	}
+}
+
+func TestSettingsWithoutEffect(t *testing.T) {
+	local := Local{OutputDir: "d", Host: "h", GRPCPort: 1, HTTPPort: 2, Binary: "b"}
+	env := map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://e:4317"}
+	const all = "Local.OutputDir, Local.Host, Local.GRPCPort, Local.HTTPPort, Local.Binary: no effect with the endpoint of "
+	for _, tc := range []struct {
+		name string
+		cfg  Config
+		env  map[string]string
+		want []string
+	}{
+		{name: "local, with an endpoint", cfg: Config{Endpoint: "http://h:4317", Local: local}, want: []string{all + "Endpoint: no local collector is started"}},
+		{
+			name: "local, with that of the environment", cfg: Config{LocalCollector: true, Local: local}, env: env,
+			want: []string{all + "OTEL_EXPORTER_OTLP_ENDPOINT: no local collector is started"},
+		},
+		{
+			name: "headers, with a local collector", cfg: Config{LocalCollector: true, Local: local, Headers: map[string]string{"a": "b"}, TLS: TLS{CAFile: "f"}},
+			want: []string{"Headers, TLS: no effect with a local collector"},
+		},
+		{
+			name: "of the viewer", cfg: Config{LocalCollector: true, Viewer: Viewer{Host: "h", Port: 1, JaegerQueryURL: "http://j"}},
+			want: []string{"Viewer.Host, Viewer.Port, Viewer.JaegerQueryURL: no effect without Viewer.Enabled"},
+		},
+		{name: "of a viewer that is", cfg: Config{LocalCollector: true, Viewer: Viewer{Enabled: true, Host: "h", Port: 1}}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			tc.cfg.Enabled = true
+			s, err := resolve(tc.cfg, variables(tc.env))
+			require.NoError(t, err)
+			assert.Equal(t, tc.want, s.warnings)
 		})
 	}
 }

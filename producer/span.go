@@ -61,11 +61,15 @@ func (t *tracer) Start(ctx context.Context, name string, options ...trace.SpanSt
 }
 
 // End ends a span. An error other than nil is put on it: the status, an exception event, and the
-// attributes error.type and error.message. Use it with defer, in a function with a named error.
+// attributes error.type and error.message. Use it with defer, in a function with a named error. It
+// does nothing with a nil span.
 //
 //	ctx, span := tracer.Start(ctx, "generate")
 //	defer func() { producer.End(span, err) }()
 func End(span trace.Span, err error) {
+	if span == nil { // tracing must not end the program of somebody who has none
+		return
+	}
 	if err != nil && span.IsRecording() {
 		span.RecordError(err)
 		span.SetStatus(codes.Error, err.Error())

@@ -154,3 +154,10 @@ func BenchmarkSpan(b *testing.B) {
 	otel.SetTracerProvider(sdktrace.NewTracerProvider())
 	b.Run("on", func(b *testing.B) { span(b, Tracer("bench")) })
 }
+
+func TestEndWithoutASpan(t *testing.T) {
+	assert.NotPanics(t, func() {
+		End(nil, nil)
+		End(nil, errors.New("failed"))
+	})
+}

@@ -66,7 +66,7 @@ func startViewer(ctx context.Context, s *settings, file string) (*viewer, error)
 			return nil, fmt.Errorf("producer: %s did not start: %s", v.name, v.how())
 		case <-ctx.Done():
 			_ = v.stop(viewerStopWithin)
-			return nil, fmt.Errorf("producer: %s was not ready within %s: %w; the end of its log:\n%s", v.name, viewerWithin, err, v.log)
+			return nil, fmt.Errorf("producer: %s was not ready within %s: %w%s", v.name, viewerWithin, err, v.logEnd())
 		case <-time.After(20 * time.Millisecond):
 		}
 	}

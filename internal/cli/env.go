@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 
@@ -41,6 +42,9 @@ a container. A new run id is made at each call without --run-id: call it once fo
 			rt, err := producer.Start(cmd.Context(), cfg)
 			if err != nil {
 				return flagError{err}
+			}
+			if strings.EqualFold(strings.TrimSpace(os.Getenv("OTEL_SDK_DISABLED")), "true") {
+				return errors.New("tracing is off: OTEL_SDK_DISABLED is true; unset it")
 			}
 			if rt.Mode() == producer.ModeOff {
 				return errors.New("--endpoint is missing, and OTEL_EXPORTER_OTLP_ENDPOINT is not set: `runspan exec` starts a collector itself")

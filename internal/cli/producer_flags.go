@@ -26,7 +26,8 @@ func (p *producerFlags) addTo(flags *pflag.FlagSet) {
 
 // flagNames turns the names of producer.Config into those of the flags.
 var flagNames = strings.NewReplacer(
-	"producer: ", "", "Viewer.Enabled", "--view", "Viewer.Port", "--view-port", "TraceJSONL", "--trace-jsonl",
+	"producer: ", "", "Viewer.Enabled", "--view", "Viewer.Port", "--view-port", "Viewer.Host", "--view-host",
+	"Viewer.JaegerQueryURL", "--jaeger-query-url", "TraceJSONL", "--trace-jsonl",
 	"Endpoint", "--endpoint", "RunID", "--run-id", "Protocol", "--protocol", "SampleRatio", "--sample-ratio",
 	"Local.OutputDir", "--output-dir", "Local.Host", "--host", "Local.GRPCPort", "--grpc-port", "Local.HTTPPort", "--http-port",
 	"Local.Binary", "--collector", "Headers", "--header", "LocalCollector", "the local collector",

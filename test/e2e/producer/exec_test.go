@@ -148,6 +148,7 @@ func TestExecWithWrongSettings(t *testing.T) {
 		{"an endpoint", []string{"--endpoint", "h:4317"}, "", 2, []string{"--endpoint", "http://HOST:4317"}},
 		{"an unknown flag", []string{"--endpont", "x"}, "", 2, []string{"--endpont"}},
 		{"the environment", nil, "OTEL_EXPORTER_OTLP_ENDPOINT=h:4317", 0, []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "tracing off"}},
+		{"the environment's run that is no folder", nil, "OTEL_RESOURCE_ATTRIBUTES=run.id=a/b", 0, []string{"OTEL_RESOURCE_ATTRIBUTES", "tracing off"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			cmd := execCommand(t, append(tc.args, "--", "sh", "-c", "echo ran $OTEL_SDK_DISABLED")...)
