@@ -43,7 +43,7 @@ func newExtension(t *testing.T, cfg *Config) extension.Extension {
 	return e
 }
 
-func get(t *testing.T, address, path string, headers ...string) (*http.Response, string) {
+func get(t *testing.T, address, path string, headers ...string) (status int, header http.Header, body string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+path, http.NoBody)
 	require.NoError(t, err)
@@ -54,9 +54,9 @@ func get(t *testing.T, address, path string, headers ...string) (*http.Response,
 	resp, err := client.Do(req)
 	require.NoError(t, err)
 	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
+	text, err := io.ReadAll(resp.Body)
 	require.NoError(t, err)
-	return resp, string(body)
+	return resp.StatusCode, resp.Header, string(text)
 }
 
 func TestTakenAddress(t *testing.T) {
@@ -65,8 +65,8 @@ func TestTakenAddress(t *testing.T) {
 	require.NoError(t, first.Start(t.Context(), componenttest.NewNopHost()))
 	second := newExtension(t, cfg)
 	err := second.Start(t.Context(), componenttest.NewNopHost())
-	assert.ErrorContains(t, err, cfg.ServerConfig.NetAddr.Endpoint)
-	assert.ErrorContains(t, err, "endpoint sets the address")
+	require.ErrorContains(t, err, cfg.ServerConfig.NetAddr.Endpoint)
+	require.ErrorContains(t, err, "endpoint sets the address")
 	require.NoError(t, second.Shutdown(t.Context()))
 	require.NoError(t, first.Shutdown(t.Context()))
 }
@@ -110,14 +110,14 @@ func TestAuthenticationOfTheCollector(t *testing.T) {
 	defer func() { assert.NoError(t, e.Shutdown(context.Background())) }()
 	address := cfg.ServerConfig.NetAddr.Endpoint
 	for _, path := range []string{"/", "/run?run=x", "/api/health"} {
-		resp, _ := get(t, address, path)
-		assert.Equal(t, http.StatusOK, resp.StatusCode, path)
+		status, _, _ := get(t, address, path)
+		assert.Equal(t, http.StatusOK, status, path)
 	}
-	resp, body := get(t, address, "/api/runs")
-	assert.Equal(t, http.StatusUnauthorized, resp.StatusCode)
+	status, _, body := get(t, address, "/api/runs")
+	assert.Equal(t, http.StatusUnauthorized, status)
 	assert.Contains(t, body, `"reason":"no_token"`)
-	resp, _ = get(t, address, "/api/runs", "Authorization", "Bearer secret")
-	assert.Equal(t, http.StatusOK, resp.StatusCode)
+	status, _, _ = get(t, address, "/api/runs", "Authorization", "Bearer secret")
+	assert.Equal(t, http.StatusOK, status)
 }
 
 func TestUnknownAuthenticator(t *testing.T) {
@@ -134,8 +134,8 @@ func TestRefusedByTheServer(t *testing.T) {
 	e := newExtension(t, cfg)
 	require.NoError(t, e.Start(t.Context(), componenttest.NewNopHost()))
 	defer func() { assert.NoError(t, e.Shutdown(context.Background())) }()
-	resp, body := get(t, cfg.ServerConfig.NetAddr.Endpoint, "/api/runs", "Content-Encoding", "nonsense")
-	assert.Equal(t, http.StatusBadRequest, resp.StatusCode)
+	status, header, body := get(t, cfg.ServerConfig.NetAddr.Endpoint, "/api/runs", "Content-Encoding", "nonsense")
+	assert.Equal(t, http.StatusBadRequest, status)
 	assert.Contains(t, body, `"reason":"request"`)
-	assert.NotEmpty(t, resp.Header.Get("Content-Security-Policy"))
+	assert.NotEmpty(t, header.Get("Content-Security-Policy"))
 }
