@@ -43,13 +43,7 @@ func newExtension(t *testing.T, cfg *Config) extension.Extension {
 	return e
 }
 
-// answer is what a test looks at beside the body.
-type answer struct {
-	status int
-	header http.Header
-}
-
-func get(t *testing.T, address, path string, headers ...string) (got answer, body string) {
+func get(t *testing.T, address, path string, headers ...string) (status int, header http.Header, body string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+path, http.NoBody)
 	require.NoError(t, err)
@@ -60,9 +54,9 @@ func get(t *testing.T, address, path string, headers ...string) (got answer, bod
 	resp, err := client.Do(req)
 	require.NoError(t, err)
 	defer resp.Body.Close()
-	data, err := io.ReadAll(resp.Body)
+	text, err := io.ReadAll(resp.Body)
 	require.NoError(t, err)
-	return answer{status: resp.StatusCode, header: resp.Header}, string(data)
+	return resp.StatusCode, resp.Header, string(text)
 }
 
 func TestTakenAddress(t *testing.T) {
@@ -116,14 +110,14 @@ func TestAuthenticationOfTheCollector(t *testing.T) {
 	defer func() { assert.NoError(t, e.Shutdown(context.Background())) }()
 	address := cfg.ServerConfig.NetAddr.Endpoint
 	for _, path := range []string{"/", "/run?run=x", "/api/health"} {
-		got, _ := get(t, address, path)
-		assert.Equal(t, http.StatusOK, got.status, path)
+		status, _, _ := get(t, address, path)
+		assert.Equal(t, http.StatusOK, status, path)
 	}
-	got, body := get(t, address, "/api/runs")
-	assert.Equal(t, http.StatusUnauthorized, got.status)
+	status, _, body := get(t, address, "/api/runs")
+	assert.Equal(t, http.StatusUnauthorized, status)
 	assert.Contains(t, body, `"reason":"no_token"`)
-	got, _ = get(t, address, "/api/runs", "Authorization", "Bearer secret")
-	assert.Equal(t, http.StatusOK, got.status)
+	status, _, _ = get(t, address, "/api/runs", "Authorization", "Bearer secret")
+	assert.Equal(t, http.StatusOK, status)
 }
 
 func TestUnknownAuthenticator(t *testing.T) {
@@ -140,8 +134,8 @@ func TestRefusedByTheServer(t *testing.T) {
 	e := newExtension(t, cfg)
 	require.NoError(t, e.Start(t.Context(), componenttest.NewNopHost()))
 	defer func() { assert.NoError(t, e.Shutdown(context.Background())) }()
-	got, body := get(t, cfg.ServerConfig.NetAddr.Endpoint, "/api/runs", "Content-Encoding", "nonsense")
-	assert.Equal(t, http.StatusBadRequest, got.status)
+	status, header, body := get(t, cfg.ServerConfig.NetAddr.Endpoint, "/api/runs", "Content-Encoding", "nonsense")
+	assert.Equal(t, http.StatusBadRequest, status)
 	assert.Contains(t, body, `"reason":"request"`)
-	assert.NotEmpty(t, got.header.Get("Content-Security-Policy"))
+	assert.NotEmpty(t, header.Get("Content-Security-Policy"))
 }

@@ -228,8 +228,10 @@ func TestFiles_RunIsRemoved(t *testing.T) {
 	// A line that was acknowledged after the file was gone, perhaps, comes back.
 	require.NoError(t, os.RemoveAll(filepath.Dir(path)))
 	require.NoError(t, putRun(t.Context(), f, "a", "three"))
-	soon(t, func() bool { _, err := os.Stat(path); return err == nil }, "it is there again")
-	assert.Contains(t, content(t, path), "three\n")
+	soon(t, func() bool {
+		text, err := os.ReadFile(path)
+		return err == nil && strings.Contains(string(text), "three\n")
+	}, "it is there again, with its line")
 }
 
 func TestFiles_IdleOnesAreClosed(t *testing.T) {
