@@ -57,6 +57,7 @@ type loader struct {
 
 func (l *loader) load() error {
 	s := l.state
+	s.unsorted = true
 	s.nextID, s.nextOf, s.leftOut = l.from.NextID, l.from.NextOf, l.from.LeftOut
 	s.numbers = make([]*run, l.from.Numbers)
 	for _, n := range l.from.Senders {

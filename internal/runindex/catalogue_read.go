@@ -73,14 +73,13 @@ func (c *Catalogue) block(f *file, err error) {
 	c.warnOnce(f.path, f.problem)
 }
 
-// verify finds out whether an opened file is the one that was read so far.
+// verify finds out whether an opened file is the one that was read so far. What was read last proves it; the
+// first line, up to 64 KiB of it, is compared where that does not.
 func (c *Catalogue) verify(f *file, opened *os.File, now time.Time) error {
-	fingerprint, err := tracefile.Fingerprint(opened, true)
-	if err != nil {
-		return err
-	}
-	if fingerprint != f.fingerprint {
-		return errAnotherFile
+	if f.proof.At == 0 || f.doubted {
+		if err := f.sameFirstLine(opened); err != nil {
+			return err
+		}
 	}
 	compare := f.proof.tailHolds
 	if f.doubted {
@@ -93,6 +92,9 @@ func (c *Catalogue) verify(f *file, opened *os.File, now time.Time) error {
 	if ok {
 		f.tornSince, f.doubted = time.Time{}, false
 		return nil
+	}
+	if err := f.sameFirstLine(opened); err != nil {
+		return err
 	}
 	if info, err := opened.Stat(); err != nil || info.Size() < f.read {
 		return errors.Join(errAnotherFile, err) // shorter: the next look says what became of it
@@ -110,6 +112,14 @@ func (c *Catalogue) verify(f *file, opened *os.File, now time.Time) error {
 	defer c.mu.Unlock()
 	c.restart(f)
 	return nil
+}
+
+func (f *file) sameFirstLine(opened *os.File) error {
+	fingerprint, err := tracefile.Fingerprint(opened, true)
+	if err == nil && fingerprint != f.fingerprint {
+		err = errAnotherFile
+	}
+	return err
 }
 
 // readSome reads the next lines.

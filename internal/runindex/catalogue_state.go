@@ -11,20 +11,21 @@ import (
 
 // state is what a catalogue knows.
 type state struct {
-	version uint64
-	stage   State
-	reason  string
-	files   []*file // that are read, in their order
-	ids     map[uint32]*file
-	apart   []FileInfo // that are there and not read
-	runs    map[string]*run
-	numbers []*run // by number; nil where a run is gone
-	senders map[sender]*sender
-	others  *sender
-	traces  traceTable
-	leftOut int64  // spans of runs beyond mostRuns
-	nextID  uint32 // of a file; 0 is none
-	nextOf  int    // of a mark; 0 is none
+	version  uint64
+	stage    State
+	reason   string
+	files    []*file // that are read, in their order unless unsorted
+	unsorted bool
+	ids      map[uint32]*file
+	apart    []FileInfo // that are there and not read
+	runs     map[string]*run
+	numbers  []*run // by number; nil where a run is gone
+	senders  map[sender]*sender
+	others   *sender
+	traces   traceTable
+	leftOut  int64  // spans of runs beyond mostRuns
+	nextID   uint32 // of a file; 0 is none
+	nextOf   int    // of a mark; 0 is none
 }
 
 func newState() state {
@@ -249,6 +250,7 @@ func cut(name string) string {
 // addFile begins to know a file.
 func (s *state) addFile(f *file) {
 	s.files = append(s.files, f)
+	s.unsorted = true
 	s.begin(f)
 }
 

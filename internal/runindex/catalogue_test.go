@@ -30,6 +30,8 @@ func TestCatalogueWaitsForAFile(t *testing.T) {
 	assert.Equal(t, "waiting for "+path, s.Reason)
 	assert.Same(t, s, c.Snapshot())
 
+	appendTo(t, path, "") // as the collector leaves it at its start
+	assert.Equal(t, StateReady, catchUp(t, c).State)
 	w := newWriter("a")
 	appendTo(t, path, w.lines(3))
 	s = catchUp(t, c)

@@ -105,7 +105,15 @@ func (r *FactsReader) Read(line []byte) (*Facts, *BadLineError) {
 	return &r.facts, nil
 }
 
-func (f *Facts) reset() { f.Spans, f.Processes = f.Spans[:0], f.Processes[:0] }
+// mostFacts bounds the spans for which room is kept from line to line: 5 MB.
+const mostFacts = 64 << 10
+
+func (f *Facts) reset() {
+	if cap(f.Spans) > mostFacts || cap(f.Processes) > mostFacts {
+		*f = Facts{} // blown up by one huge line
+	}
+	f.Spans, f.Processes = f.Spans[:0], f.Processes[:0]
+}
 
 // decoded adds the facts of a decoded line.
 func (f *Facts) decoded(td ptrace.Traces) {
