@@ -15,7 +15,7 @@ import (
 
 // cache keeps a catalogue on the disk, in a bbolt file. Nothing in it is believed that its checksum does
 // not prove, and a file that it tells about is compared with the one that is there now
-// (docs/adr/0012-cache-of-the-catalogue.md). A cache that cannot be used costs time and no more.
+// (docs/adr/0014-cache-of-the-catalogue.md). A cache that cannot be used costs time and no more.
 type cache struct {
 	path string
 	warn func(string)

@@ -75,7 +75,7 @@ func processNamed(values [len(processAttributes)]string, pid string) Process {
 // goroutines at once.
 //
 // Lines as [Encoder] writes them are read at memory's pace almost, other OTLP/JSON at half of that; what
-// is neither is decoded, and found to be good or bad there (docs/adr/0011-catalogue-of-runs.md).
+// is neither is decoded, and found to be good or bad there (docs/adr/0013-catalogue-of-runs.md).
 type FactsReader struct {
 	facts   Facts
 	own     ownFacts
