@@ -32,6 +32,20 @@ func TestInheritanceAcrossRequests(t *testing.T) {
 		assert.Equal(t, "r", ask(t, p, a))
 		assert.Equal(t, "unassigned", ask(t, p, b))
 	})
+	t.Run("whatever the number of traces in the earlier request", func(t *testing.T) {
+		p, _ := newBare(t, config(nil))
+		for first := 1; first <= 255-2*maxLessons; first += 50 { // at other places in the lists of lessons
+			spec := resourceSpec{attrs: attrs{"run.id": "r"}}
+			for trace := 1; trace <= first+2*maxLessons; trace++ {
+				spec.spans = append(spec.spans, spanSpec{byte(trace), 1, nil})
+			}
+			_, err := p.processTraces(context.Background(), tracesOf(t, spec))
+			require.NoError(t, err)
+			for _, s := range spec.spans {
+				require.Equal(t, "r", ask(t, p, s.trace))
+			}
+		}
+	})
 	t.Run("for max_age", func(t *testing.T) {
 		p, now := newBare(t, config(func(cfg *Config) { cfg.Sources.Trace.MaxAge = time.Minute }))
 		teach(t, p, a, "r")

@@ -47,7 +47,7 @@ type lesson struct {
 }
 
 // maxLessons is how many lessons a request gathers before it tells the memory of them.
-const maxLessons = 256
+const maxLessons = 64
 
 // told counts what the lessons of one request did to the memory. The memory's own counters are
 // shared by all requests: they are touched once for all lessons.
