@@ -80,7 +80,7 @@ bench: build ## Measure speed and memory of the real binary; prints a table of r
 	go run ./test/bench
 
 .PHONY: bench-check
-bench-check: build ## Fail where a recorded ratio is missed by more than the measured spread.
+bench-check: build ## Fail where a recorded ratio is missed by more than the measured spread, or a goal at all.
 	go run ./test/bench -check
 
 ##@ Give it away

@@ -35,7 +35,7 @@ var mayImport = map[string][]string{
 	"producer":            {"internal/runid", "internal/container"},
 	"internal/runid":      {},
 	"internal/archtest":   {},
-	"test/bench":          {"runidprocessor", "internal/runindex", "internal/tracefile", "internal/runid"},
+	"test/bench":          {"runidprocessor", "internal/viewer", "internal/runindex", "internal/tracefile", "internal/runid"},
 	"test/demo":           {"test/simulation"},
 	"test/e2e":            {},
 	"test/simulation":     {},

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 
+	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 	"go.opentelemetry.io/collector/pdata/ptrace/ptraceotlp"
 
@@ -40,11 +41,15 @@ const pods = 8
 // lines calls each for the lines of a file, as run_file writes them behind run_id: the run and the service
 // stand on each span too.
 func (s Size) lines(from, requests int, each func(line []byte) error) error {
+	return s.traces(from, requests, func(td ptrace.Traces) []byte { return append(tracefile.AppendTraces(nil, td), '\n') }, each)
+}
+
+// traces calls each for what encode makes of each request.
+func (s Size) traces(from, requests int, encode func(ptrace.Traces) []byte, each func(line []byte) error) error {
 	template, err := spans.New(s.shape())
 	if err != nil {
 		return err
 	}
-	var line []byte
 	for seq := from; seq < from+requests; seq++ {
 		request := ptraceotlp.NewExportRequest()
 		if err := request.UnmarshalProto(template.Stamp(uint64(seq))); err != nil {
@@ -52,8 +57,7 @@ func (s Size) lines(from, requests int, each func(line []byte) error) error {
 		}
 		td := request.Traces()
 		tag(td, seq)
-		line = append(tracefile.AppendTraces(line[:0], td), '\n')
-		if err := each(line); err != nil {
+		if err := each(encode(td)); err != nil {
 			return err
 		}
 	}
@@ -94,7 +98,37 @@ func (s Size) Foreign(dir string) (path string, err error) {
 	return path, s.make(path, max(1, s.requests()/10), foreign)
 }
 
+// Trace makes a file in which all spans are of one trace.
+func (s Size) Trace(dir string) (path string, err error) {
+	path = filepath.Join(dir, fmt.Sprintf("catalogue-%d-one-trace.jsonl", s.Spans))
+	return path, makeFile(path, func(write func([]byte) error) error {
+		return s.traces(0, s.requests(), func(td ptrace.Traces) []byte {
+			for _, rs := range td.ResourceSpans().All() {
+				for _, ss := range rs.ScopeSpans().All() {
+					for _, span := range ss.Spans().All() {
+						span.SetTraceID(pcommon.TraceID{15: 1})
+					}
+				}
+			}
+			return append(tracefile.AppendTraces(nil, td), '\n')
+		}, write)
+	})
+}
+
 func (s Size) make(path string, requests int, form func([]byte) ([]byte, error)) error {
+	return makeFile(path, func(write func([]byte) error) error {
+		return s.lines(0, requests, func(line []byte) error {
+			line, err := form(line)
+			if err != nil {
+				return err
+			}
+			return write(line)
+		})
+	})
+}
+
+// makeFile makes a file, unless it is there.
+func makeFile(path string, fill func(write func([]byte) error) error) error {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -103,11 +137,8 @@ func (s Size) make(path string, requests int, form func([]byte) ([]byte, error))
 		return err
 	}
 	out := bufio.NewWriterSize(file, 1<<20)
-	err = s.lines(0, requests, func(line []byte) error {
-		line, err := form(line)
-		if err == nil {
-			_, err = out.Write(line)
-		}
+	err = fill(func(line []byte) error {
+		_, err := out.Write(line)
 		return err
 	})
 	if err = errors.Join(err, out.Flush(), file.Close()); err != nil {

@@ -21,6 +21,9 @@ var usual string
 // mostUsualBytes bounds what the usual way reads of a file: its pace does not depend on more.
 const mostUsualBytes = 512 << 20
 
+// oneTraceSpans are in the large trace.
+const oneTraceSpans = 100_000
+
 // Measure measures everything about the catalogue of a file of this size in dir.
 func Measure(ctx context.Context, taken results.Taken, size Size, rounds int, dir string, log func(string)) (*results.Catalogue, error) {
 	log(fmt.Sprintf("making a file of %d spans, where it is not there", size.Spans))
@@ -32,10 +35,14 @@ func Measure(ctx context.Context, taken results.Taken, size Size, rounds int, di
 	if err != nil {
 		return nil, err
 	}
+	oneTrace, err := Size{Spans: oneTraceSpans, Runs: 1}.Trace(dir)
+	if err != nil {
+		return nil, err
+	}
 	m := measurement{size: size, dir: dir, figures: map[string][]float64{}}
 	for round := range rounds {
 		log(fmt.Sprintf("round %d of %d", round+1, rounds))
-		if err := m.round(ctx, own, foreign); err != nil {
+		if err := m.round(ctx, own, foreign, oneTrace); err != nil {
 			return nil, err
 		}
 	}
@@ -47,6 +54,7 @@ func Measure(ctx context.Context, taken results.Taken, size Size, rounds int, di
 		Taken: taken, Spans: size.Spans, Runs: size.Runs, Bytes: m.bytes, Rounds: rounds,
 		Own: f("own"), Foreign: f("foreign"), Usual: f("usual"),
 		Memory: f("memory"), Restart: f("restart"), Append: f("append"), SlowestAppend: f("slowest"),
+		OpenSpans: m.openSpans, Open: f("open"), TraceSpans: oneTraceSpans, Trace: f("trace"), TraceBytes: m.traceBytes,
 		Ratios: []results.Ratio{
 			ratio("catalogue cpu own/usual", "own cpu", "usual cpu"),
 			ratio("catalogue cpu foreign/own", "foreign cpu", "own cpu"),
@@ -55,10 +63,12 @@ func Measure(ctx context.Context, taken results.Taken, size Size, rounds int, di
 }
 
 type measurement struct {
-	size    Size
-	dir     string
-	bytes   int64
-	figures map[string][]float64
+	size  Size
+	dir   string
+	bytes int64
+	// of the run that was opened, and of the answer on the trace
+	openSpans, traceBytes int64
+	figures               map[string][]float64
 }
 
 func (m *measurement) add(name string, value float64) {
@@ -72,7 +82,7 @@ func (m *measurement) speed(name string, out Outcome) {
 	m.add(name+" cpu", out.CPU*1e9/float64(out.Bytes))
 }
 
-func (m *measurement) round(ctx context.Context, own, foreign string) error {
+func (m *measurement) round(ctx context.Context, own, foreign, oneTrace string) error {
 	cache, err := os.MkdirTemp(m.dir, "catalogue-cache-")
 	if err != nil {
 		return err
@@ -95,7 +105,7 @@ func (m *measurement) round(ctx context.Context, own, foreign string) error {
 	m.bytes = out.Bytes
 	m.speed("own", out)
 	m.add("memory", float64(out.PeakBytes)/(1<<20))
-	if out, err = step(ctx, Step{File: own, CacheDir: cache, Size: m.size, Appends: 20}); err != nil {
+	if out, err = step(ctx, Step{File: own, CacheDir: cache, Size: m.size, Appends: 20, Ask: true}); err != nil {
 		return err
 	}
 	m.add("restart", out.Seconds*1e3)
@@ -106,6 +116,16 @@ func (m *measurement) round(ctx context.Context, own, foreign string) error {
 		slowest = max(slowest, seconds)
 	}
 	m.add("slowest", slowest*1e3)
+	m.openSpans = out.Answers.RunSpans
+	m.add("open", out.Answers.RunSeconds*1e3)
+	if out, err = step(ctx, Step{File: oneTrace, Size: m.size, Ask: true}); err != nil {
+		return err
+	}
+	if out.Answers.TraceSpans != oneTraceSpans {
+		return fmt.Errorf("%s: a trace of %d spans was answered, of %d", oneTrace, out.Answers.TraceSpans, oneTraceSpans)
+	}
+	m.traceBytes = int64(out.Answers.TraceBytes)
+	m.add("trace", out.Answers.TraceSeconds*1e3)
 	if out, err = step(ctx, Step{File: foreign, Size: m.size}); err != nil {
 		return err
 	}

@@ -20,8 +20,10 @@ type Step struct {
 	// CacheDir of the catalogue; "" for none.
 	CacheDir string `json:"cache_dir"`
 	// Appends is how often lines of 1,000 spans are appended behind the file, and taken away in the end.
-	Appends int  `json:"appends"`
-	Size    Size `json:"size"`
+	Appends int `json:"appends"`
+	// Ask has the viewer's API answer on a run and a trace.
+	Ask  bool `json:"ask"`
+	Size Size `json:"size"`
 }
 
 // StepVariable is in the environment of a process that does a step.
@@ -37,6 +39,7 @@ type Outcome struct {
 	Traces    int64     `json:"traces"`
 	PeakBytes uint64    `json:"peak_bytes"`
 	Appended  []float64 `json:"appended,omitempty"` // seconds from each append until it was known
+	Answers   *Answers  `json:"answers,omitempty"`
 }
 
 // appendSpans are what is appended at once.
@@ -74,6 +77,11 @@ func (s Step) Do(ctx context.Context) (Outcome, error) {
 	cpu := time.Duration(used.Utime.Nano() + used.Stime.Nano())
 	out := Outcome{Seconds: time.Since(started).Seconds(), CPU: cpu.Seconds(), Bytes: snapshot.Read, Runs: len(snapshot.Runs)}
 	out.Spans, out.Traces = counts(snapshot)
+	if s.Ask {
+		if out.Answers, err = ask(ctx, c); err != nil {
+			return out, err
+		}
+	}
 	if err := s.append(ctx, c, &out); err != nil {
 		return out, err
 	}

@@ -18,6 +18,9 @@ type Limit struct {
 	Recorded float64 `json:"recorded"`
 	// Headroom is how much more, as a part of Recorded, other machines are known to show.
 	Headroom float64 `json:"headroom"`
+	// Goal is the most that the project promises, 0 for no promise. A median above it is a miss,
+	// whatever was recorded and however wide the spread is.
+	Goal float64 `json:"goal,omitempty"`
 	// Why the limit is there.
 	Why string `json:"why"`
 }
@@ -29,7 +32,7 @@ func (l Limit) Bound() float64 { return l.Recorded * (1 + l.Headroom) }
 type Verdict struct {
 	Limit
 	Measured results.Ratio
-	// Missed: the measured ratio is above the bound by more than its own spread.
+	// Missed: the measured ratio is above the bound by more than its own spread, or above the goal.
 	Missed bool
 	// Better: it is below what was recorded by more than its spread and the headroom: record it, or
 	// the next loss of speed hides in what was won.
@@ -65,7 +68,7 @@ func Check(limits []Limit, measured results.Results) ([]Verdict, error) {
 		verdicts[i] = Verdict{
 			Limit: l, Measured: ratio,
 			// Written so that NaN, which no comparison holds for, is missed.
-			Missed: !(ratio.Median-ratio.Spread <= l.Bound()),
+			Missed: !(ratio.Median-ratio.Spread <= l.Bound()) || l.Goal > 0 && !(ratio.Median <= l.Goal),
 			Better: ratio.Median+ratio.Spread < l.Recorded*(1-l.Headroom),
 		}
 	}

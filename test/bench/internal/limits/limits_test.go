@@ -46,6 +46,25 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+func TestAGoalIsMissedByTheMedian(t *testing.T) {
+	limit := []limits.Limit{{Ratio: "cpu a/b", Recorded: 1, Headroom: 0.15, Goal: 1.1}}
+	for name, c := range map[string]struct {
+		median, spread float64
+		missed         bool
+	}{
+		"at the goal":                   {1.1, 0.2, false},
+		"above it, within the spread":   {1.11, 0.2, true},
+		"below it, not known how far":   {1, math.NaN(), true},
+		"above it, within the headroom": {1.12, 0, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			verdicts, err := limits.Check(limit, measured(c.median, c.spread))
+			require.NoError(t, err)
+			assert.Equal(t, c.missed, verdicts[0].Missed)
+		})
+	}
+}
+
 func TestACheckOfNothingFails(t *testing.T) {
 	_, err := limits.Check([]limits.Limit{{Ratio: "cpu a/c"}}, measured(1, 0))
 	require.ErrorContains(t, err, "correct its name")
@@ -55,13 +74,13 @@ func TestACheckOfNothingFails(t *testing.T) {
 
 func TestRecordKeepsTheReasons(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "limits.json")
-	old := []limits.Limit{{Ratio: "cpu a/b", Recorded: 1, Headroom: 0.1, Why: "because"}}
+	old := []limits.Limit{{Ratio: "cpu a/b", Recorded: 1, Headroom: 0.1, Goal: 1.2, Why: "because"}}
 	verdicts, err := limits.Check(old, measured(0.70001, 0.01))
 	require.NoError(t, err)
 	require.NoError(t, limits.Record(path, verdicts))
 	got, err := limits.Read(path)
 	require.NoError(t, err)
-	assert.Equal(t, []limits.Limit{{Ratio: "cpu a/b", Recorded: 0.7, Headroom: 0.1, Why: "because"}}, got)
+	assert.Equal(t, []limits.Limit{{Ratio: "cpu a/b", Recorded: 0.7, Headroom: 0.1, Goal: 1.2, Why: "because"}}, got)
 }
 
 func TestUnreadableLimits(t *testing.T) {
@@ -81,5 +100,8 @@ func TestTheLimitsOfTheRepositoryCatchThirtyPercent(t *testing.T) {
 		assert.NotEmpty(t, l.Why, l.Ratio)
 		assert.Positive(t, l.Recorded, l.Ratio)
 		assert.LessOrEqual(t, l.Headroom, 0.15, "%s: leaves no room for its spread below 30 %%", l.Ratio)
+		if l.Goal > 0 {
+			assert.LessOrEqual(t, l.Recorded, l.Goal, "%s: misses its goal as recorded", l.Ratio)
+		}
 	}
 }

@@ -27,6 +27,9 @@ func catalogueTable(c *results.Catalogue) [][]string {
 		{"restart with the cache, ms", figure(c.Restart)},
 		{"right again after 1,000 spans, ms", figure(c.Append)},
 		{"the slowest of 20 times, ms", figure(c.SlowestAppend)},
+		{fmt.Sprintf("a run of %d spans opened, ms", c.OpenSpans), figure(c.Open)},
+		{fmt.Sprintf("a trace of %d spans answered, ms", c.TraceSpans), figure(c.Trace)},
+		{"its answer before compression, MB", number(float64(c.TraceBytes) / 1e6)},
 	}
 }
 

@@ -90,10 +90,10 @@ func TestTables(t *testing.T) {
 func TestVerdicts(t *testing.T) {
 	out := Verdicts([]limits.Verdict{
 		{Limit: limits.Limit{Ratio: "cpu a/b", Recorded: 1, Headroom: 0.1}},
-		{Limit: limits.Limit{Ratio: "cpu c/d"}, Missed: true, Measured: results.Ratio{Summary: stats.Summary{Median: 2, Spread: 0.1}}},
+		{Limit: limits.Limit{Ratio: "cpu c/d", Goal: 1.9}, Missed: true, Measured: results.Ratio{Summary: stats.Summary{Median: 2, Spread: 0.1}}},
 	})
-	assert.Regexp(t, `(?m)^ok +cpu a/b .* 1\.10 \+ spread$`, out)
-	assert.Regexp(t, `(?m)^MISSED +cpu c/d +2\.00 ± 0\.10`, out)
+	assert.Regexp(t, `(?m)^ok +cpu a/b .* 1\.10 \+ spread +–$`, out)
+	assert.Regexp(t, `(?m)^MISSED +cpu c/d +2\.00 ± 0\.10 .* 1\.90$`, out)
 }
 
 func TestNumber(t *testing.T) {

@@ -50,7 +50,7 @@ func Tables(r results.Results) string {
 
 // Verdicts returns what a check has found as a table for a terminal.
 func Verdicts(verdicts []limits.Verdict) string {
-	rows := [][]string{{"", "ratio", "measured", "recorded", "at most"}}
+	rows := [][]string{{"", "ratio", "measured", "recorded", "at most", "goal"}}
 	for _, v := range verdicts {
 		word := "ok"
 		switch {
@@ -59,8 +59,12 @@ func Verdicts(verdicts []limits.Verdict) string {
 		case v.Better:
 			word = "better"
 		}
+		goal := "–"
+		if v.Goal > 0 {
+			goal = number(v.Goal)
+		}
 		rows = append(rows, []string{
-			word, v.Ratio, figure(v.Measured.Summary), number(v.Recorded), number(v.Bound()) + " + spread",
+			word, v.Ratio, figure(v.Measured.Summary), number(v.Recorded), number(v.Bound()) + " + spread", goal,
 		})
 	}
 	out := bytes.NewBufferString("\n")

@@ -144,7 +144,14 @@ type Catalogue struct {
 	// its slowest.
 	Append        stats.Summary `json:"append_ms"`
 	SlowestAppend stats.Summary `json:"slowest_append_ms"`
-	Ratios        []Ratio       `json:"ratios"`
+	// Open is how long the API takes for the summary of a run of OpenSpans that it has not opened yet, and
+	// Trace for a trace of TraceSpans, whose answer has TraceBytes.
+	OpenSpans  int64         `json:"open_spans"`
+	Open       stats.Summary `json:"open_ms"`
+	TraceSpans int64         `json:"trace_spans"`
+	Trace      stats.Summary `json:"trace_ms"`
+	TraceBytes int64         `json:"trace_bytes"`
+	Ratios     []Ratio       `json:"ratios"`
 }
 
 // AllRatios returns the ratios of all parts by name.
