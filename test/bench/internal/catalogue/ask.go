@@ -3,6 +3,7 @@ package catalogue
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -35,7 +36,7 @@ func ask(ctx context.Context, c *runindex.Catalogue) (*Answers, error) {
 		}
 	}
 	if largest == nil {
-		return nil, fmt.Errorf("no run is known")
+		return nil, errors.New("no run is known")
 	}
 	run := "run=" + url.QueryEscape(largest.ID)
 	a := &Answers{RunSpans: largest.Spans}
