@@ -125,8 +125,15 @@ func TestFilesSync_Fails(t *testing.T) {
 	// The disk has lost the line of the closed one.
 	require.NoError(t, os.Truncate(filepath.Join(dir, run(3)+".jsonl"), 0))
 	require.NoError(t, putRun(t.Context(), f, run(3), "line"), "it is written again, for it is known to be lost")
-	// Where the writer tried to repair it while the disk still failed, it refuses until it tries again.
-	soon(t, func() bool { return putRun(t.Context(), f, run(99), "another line") == nil }, "it takes lines again")
+	// Where the writer's own check (every 500 ms) tried to repair it while the disk still failed, it refuses
+	// for 200 ms with what that said, and with nothing else.
+	soon(t, func() bool {
+		err := putRun(t.Context(), f, run(99), "another line")
+		if err != nil {
+			require.ErrorIs(t, err, syscall.EIO)
+		}
+		return err == nil
+	}, "it takes lines again")
 	assert.Equal(t, "line\n", content(t, filepath.Join(dir, run(3)+".jsonl")))
 	assert.Equal(t, "line\nanother line\n", content(t, filepath.Join(dir, run(99)+".jsonl")))
 	assert.Equal(t, 1, seen.lost)

@@ -41,7 +41,7 @@ func pods(t *testing.T) (collector, worker namespace) {
 		alone = append(alone, "--user", "--map-root-user")
 	}
 	if out, err := exec.CommandContext(t.Context(), alone[0], append(alone[1:], "true")...).CombinedOutput(); err != nil {
-		t.Skipf("network namespaces are not allowed here: %v: %s", err, out)
+		harness.Missing(t, fmt.Sprintf("the right to make network namespaces (%v: %s)", err, out), "run the tests as root, or where user namespaces are allowed")
 	}
 	hold := func(args ...string) namespace {
 		p := harness.Start(t, exec.Command(args[0], append(args[1:], "sleep", "300")...))

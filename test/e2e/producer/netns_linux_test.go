@@ -36,7 +36,7 @@ func makeNetwork(t *testing.T) network {
 	}
 	for _, name := range []string{n.driver, n.worker, n.lonely} {
 		if out, err := exec.Command("ip", "netns", "add", name).CombinedOutput(); err != nil {
-			t.Skipf("network namespaces are not allowed here: %v: %s", err, out)
+			harness.Missing(t, fmt.Sprintf("the right to make network namespaces (%v: %s)", err, out), "run the tests as root")
 		}
 		t.Cleanup(func() { assert.NoError(t, exec.Command("ip", "netns", "del", name).Run()) })
 	}
